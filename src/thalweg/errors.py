@@ -1,0 +1,71 @@
+"""Errors by whose fault they are: the user's SQL, the user's data, the environment, or ours."""
+
+from __future__ import annotations
+
+
+class ThalwegError(Exception):
+    """Base of every error that Thalweg raises on purpose: which thing, then a hint that is an action."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\n  hint: {self.hint}"
+
+
+class SqlError(ThalwegError):
+    """The user's SQL is wrong or not supported: carries the place in the text."""
+
+    def __init__(
+        self,
+        message: str,
+        hint: str | None = None,
+        *,
+        text: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        length: int = 1,
+        origin: str = "",
+    ) -> None:
+        super().__init__(message, hint)
+        self.text, self.line, self.column, self.length, self.origin = text, line, column, length, origin
+
+    def __str__(self) -> str:
+        if self.line is None or self.column is None:
+            return super().__str__()
+        lines = self.text.splitlines() or [""]
+        shown = lines[self.line - 1] if self.line <= len(lines) else ""
+        width = max(1, min(self.length, len(shown) - self.column + 1))
+        gutter = f"{self.line:>4} | "
+        marked = f"{gutter}{shown}\n{' ' * (len(gutter) - 2)}| {' ' * (self.column - 1)}{'^' * width}"
+        place = f"{self.origin}:" if self.origin else ""
+        head = f"{self.message} (at {place}{self.line}:{self.column})"
+        return f"{head}\n{marked}" + (f"\n  hint: {self.hint}" if self.hint else "")
+
+
+class DataError(ThalwegError):
+    """The user's data can't be read as declared: names the file."""
+
+
+class UsageError(ThalwegError):
+    """A call or command that can't be carried out as asked: a missing name, a directory in use."""
+
+
+class EnvironmentProblem(ThalwegError):
+    """The machine lacks something: Java, disk space, a writable directory."""
+
+    exit_code = 2
+
+
+class StateError(EnvironmentProblem):
+    """The session directory can't be used: another version wrote it, or a file of it is damaged."""
+
+
+class InternalError(ThalwegError):
+    """A defect of Thalweg itself."""
+
+    exit_code = 3

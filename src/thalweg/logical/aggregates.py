@@ -1,0 +1,205 @@
+"""Aggregate functions declare what they can do; no rule guesses from a name.
+
+A function is *lifted* from rows into parts (partial aggregates), parts of pieces of a window are *combined*, and the
+parts of the whole window are *lowered* to the result. All three are SQL that the engine runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from thalweg.logical.query import Aggregate
+
+INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
+
+
+@dataclass(frozen=True)
+class Call:
+    """The SQL of one call as a lift sees it: arguments, the event-time column, the FILTER condition."""
+
+    args: tuple[str, ...]
+    time: str
+    where: str | None = None
+
+    def of(self, function: str, inner: str, only: str | None = None) -> str:
+        """An aggregate over the rows that satisfy the FILTER and `only`."""
+        conditions = [f"({c})" for c in (self.where, only) if c]
+        return f"{function}({inner})" + (f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else "")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One column of partial aggregate: how rows become it, and how several become one.
+
+    `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists.
+    """
+
+    kind: str
+    lift: Callable[[Call], str]
+    combine: Callable[[str], str]
+    inverse: Callable[[str, str], str] | None = None
+
+
+@dataclass(frozen=True)
+class AggregateFunction:
+    """What an aggregate is and can do.
+
+    overlap_safe: combining overlapping pieces gives the same result (MIN, MAX, sets).
+    holistic: parts have no bounded size, they hold the rows' values.
+    numeric: arguments must be numbers.
+    """
+
+    name: str
+    arity: int
+    parts: tuple[Part, ...]
+    lower: Callable[[tuple[str, ...], tuple[str, ...], tuple[str, ...]], str]
+    overlap_safe: bool = False
+    holistic: bool = False
+    numeric: bool = False
+    params: int = 0
+
+    @property
+    def invertible(self) -> bool:
+        """Whether a piece can be taken back out of a whole."""
+        return all(p.inverse is not None for p in self.parts)
+
+
+def _sum(column: str) -> str:
+    return f"sum({column})"
+
+
+def _minus(whole: str, piece: str) -> str:
+    return f"{whole} - {piece}"
+
+
+def _same(function: str, arg: int = 0) -> Part:
+    """A part that is combined by the function that made it."""
+    return Part(function, lambda c: c.of(function, c.args[arg]), lambda col: f"{function}({col})")
+
+
+def _extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call], str | None]) -> Part:
+    """The least or greatest (order, value) pair; ties are broken by the value, so that no batch split changes it."""
+    return Part(function + "_pair", lambda c: c.of(function, ordered(c), only(c)), lambda col: f"{function}({col})")
+
+
+def _is_integer(type_: str) -> bool:
+    return type_ in INTEGERS or type_.startswith("DECIMAL") and type_.endswith(",0)")
+
+
+def _lower_sum(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
+    return f"TRY_CAST({parts[0]} AS BIGINT)" if types[0] in INTEGERS else parts[0]
+
+
+def _spread(divisor: str, root: bool) -> Callable[[tuple[str, ...], tuple[str, ...], tuple[str, ...]], str]:
+    def lower(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
+        p = parts[0]
+        value = f"CASE WHEN {p}.n > {1 if '-' in divisor else 0} THEN greatest({p}.m2, 0) / ({p}.{divisor}) END"
+        return f"sqrt({value})" if root else value
+
+    return lower
+
+
+# Chan's parallel form: sums of squares would cancel where the mean is large beside the spread.
+_MERGE_MOMENTS = (
+    "lambda x, y: {'n': x.n + y.n, 'mean': x.mean + (y.mean - x.mean) * y.n / (x.n + y.n), "
+    "'m2': x.m2 + y.m2 + (y.mean - x.mean) * (y.mean - x.mean) * x.n * y.n / (x.n + y.n)}"
+)
+SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus)
+COUNT = Part("count", lambda c: c.of("count", c.args[0]), _sum, _minus)
+ROWS = Part("rows", lambda c: c.of("count", "*"), _sum, _minus)
+MOMENTS = Part(
+    "moments",
+    lambda c: (
+        f"{{'n': {c.of('count', c.args[0])}, 'mean': {c.of('avg', f'({c.args[0]})::DOUBLE')}, "
+        f"'m2': {c.of('var_pop', f'({c.args[0]})::DOUBLE')} * {c.of('count', c.args[0])}}}"
+    ),
+    lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
+)
+VALUES = Part(
+    "values",
+    lambda c: c.of("list", c.args[0], f"{c.args[0]} IS NOT NULL"),
+    lambda col: f"flatten(list({col}) FILTER (WHERE {col} IS NOT NULL))",
+)
+SET = Part(
+    "set",
+    lambda c: c.of("list", f"DISTINCT {c.args[0]}", f"{c.args[0]} IS NOT NULL"),
+    lambda col: f"list_distinct(flatten(list({col}) FILTER (WHERE {col} IS NOT NULL)))",
+)
+
+
+def _pair(order: int | None, value: int) -> Callable[[Call], str]:
+    return lambda c: f"{{'o': {c.time if order is None else c.args[order]}, 'v': {c.args[value]}}}"
+
+
+def _present(arg: int) -> Callable[[Call], str | None]:
+    return lambda c: f"{c.args[arg]} IS NOT NULL"
+
+
+def _define(*functions: AggregateFunction) -> dict[str, AggregateFunction]:
+    return {f.name: f for f in functions}
+
+
+AGGREGATES: dict[str, AggregateFunction] = _define(
+    AggregateFunction("COUNT_ROWS", 0, (ROWS,), lambda p, t, a: f"coalesce({p[0]}, 0)::BIGINT"),
+    AggregateFunction("COUNT", 1, (COUNT,), lambda p, t, a: f"coalesce({p[0]}, 0)::BIGINT"),
+    AggregateFunction("SUM", 1, (SUM,), _lower_sum, numeric=True),
+    AggregateFunction("AVG", 1, (SUM, COUNT), lambda p, t, a: f"{p[0]}::DOUBLE / nullif({p[1]}, 0)", numeric=True),
+    AggregateFunction("MIN", 1, (_same("min"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("MAX", 1, (_same("max"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BOOL_AND", 1, (_same("bool_and"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BOOL_OR", 1, (_same("bool_or"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("VAR_POP", 1, (MOMENTS,), _spread("n", False), numeric=True),
+    AggregateFunction("VAR_SAMP", 1, (MOMENTS,), _spread("n - 1", False), numeric=True),
+    AggregateFunction("STDDEV_POP", 1, (MOMENTS,), _spread("n", True), numeric=True),
+    AggregateFunction("STDDEV_SAMP", 1, (MOMENTS,), _spread("n - 1", True), numeric=True),
+    AggregateFunction("MIN_BY", 2, (_extreme("min", _pair(1, 0), _present(1)),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction("MAX_BY", 2, (_extreme("max", _pair(1, 0), _present(1)),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction("FIRST", 1, (_extreme("min", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction("LAST", 1, (_extreme("max", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction(
+        "COUNT_DISTINCT", 1, (SET,), lambda p, t, a: f"coalesce(len({p[0]}), 0)::BIGINT", overlap_safe=True, holistic=True
+    ),
+    AggregateFunction("MEDIAN", 1, (VALUES,), lambda p, t, a: f"list_aggregate({p[0]}, 'quantile_cont', 0.5)::DOUBLE", holistic=True, numeric=True),
+    AggregateFunction(
+        "PERCENTILE",
+        1,
+        (VALUES,),
+        lambda p, t, a: f"list_aggregate({p[0]}, 'quantile_cont', {a[0]})::DOUBLE",
+        holistic=True,
+        numeric=True,
+        params=1,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class PartColumn:
+    """A part of some aggregate as a column of a fragment. Its name is its meaning, so equal parts are shared."""
+
+    name: str
+    lift: str
+    combine: str
+    inverse: str | None = None
+
+
+def part_columns(aggregate: Aggregate, time: str) -> tuple[PartColumn, ...]:
+    """The partial-aggregate columns that a call needs; `time` is the SQL of the event time in microseconds."""
+    function = AGGREGATES[aggregate.function]
+    call = Call(tuple(a.sql for a in aggregate.args), time, aggregate.where.sql if aggregate.where else None)
+    return tuple(_column(p, call) for p in function.parts)
+
+
+def _column(part: Part, call: Call) -> PartColumn:
+    lift = part.lift(call)
+    name = f"{part.kind}_{hashlib.sha256(lift.encode()).hexdigest()[:8]}"
+    inverse = part.inverse("w", "p") if part.inverse else None
+    return PartColumn(name, lift, part.combine(f'"{name}"'), inverse)
+
+
+def lowered(aggregate: Aggregate, time: str) -> str:
+    """The SQL that turns the combined parts of a whole window into the result of the call."""
+    function = AGGREGATES[aggregate.function]
+    names = tuple(f'"{c.name}"' for c in part_columns(aggregate, time))
+    return function.lower(names, tuple(a.type for a in aggregate.args), aggregate.params)

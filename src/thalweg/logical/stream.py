@@ -1,0 +1,52 @@
+"""Named inputs: streams of events and static relations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FILE_FORMATS = ("parquet", "csv", "json")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named, typed column. Types are DuckDB's names: BIGINT, DOUBLE, DECIMAL(10,2), VARCHAR, TIMESTAMP, ..."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A named source with a schema, an event-time column and a watermark delay (microseconds).
+
+    `format` is one of FILE_FORMATS with a `path`, or `dataframe` for a Spark streaming DataFrame given from Python.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    time: str
+    delay: int = 0
+    format: str = "parquet"
+    path: str | None = None
+    files_per_batch: int | None = None
+    bytes_per_batch: str | None = None
+    late_rows: str | None = None
+    idle_timeout: int | None = None
+    on_bad_file: str = "stop"
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Column name to type."""
+        return {c.name: c.type for c in self.columns}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A static table: a window that never changes."""
+
+    name: str
+    columns: tuple[Column, ...]
+    format: str
+    path: str
+    options: tuple[tuple[str, str], ...] = ()
