@@ -1,0 +1,1 @@
+"""The command line: every command a file, what they draw with beside them."""

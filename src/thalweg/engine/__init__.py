@@ -1,0 +1,1 @@
+"""Spark moves buckets; DuckDB works inside them."""

@@ -1,0 +1,1 @@
+"""From a workload and statistics to one shared plan: pure functions over frozen values, without Spark and without DuckDB."""

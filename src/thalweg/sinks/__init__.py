@@ -1,0 +1,1 @@
+"""Where results go: staged by tasks, shown by the driver once their batch is committed."""

@@ -1,0 +1,1 @@
+"""Where rows come from: each source gives Spark one row per chunk."""

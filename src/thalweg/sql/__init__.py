@@ -1,0 +1,1 @@
+"""Text to statements, and a SELECT to a query of the model."""

@@ -1,0 +1,1 @@
+"""What tests of streaming queries need: the definition as SQL, random workloads, scripted feeds, comparison of results."""

@@ -1,0 +1,52 @@
+# Thalweg's habits. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+
+help:  ## what can be done here
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-22s %s\n", $$1, $$2}'
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Thalweg needs Python 3.11 or later (make PYTHON=/path/to/python3.11 ...)"; exit 1; }
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(STAMP) java  ## install everything into .venv
+
+java:
+	@{ test -n "$$JAVA_HOME" && test -x "$$JAVA_HOME/bin/java"; } || command -v java >/dev/null || \
+	  { echo "Spark needs Java 17: apt-get install openjdk-17-jre-headless (Debian, Ubuntu), brew install openjdk@17 (macOS), or set JAVA_HOME"; exit 2; }
+
+demo: setup  ## an auction workload, a handful of windowed queries, their plan and their results
+	$(BIN)/thalweg demo
+
+test: setup  ## all tests
+	$(BIN)/pytest
+
+check: setup  ## what CI runs: lint, types, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+unit: setup  ## the tests that need no Spark, in seconds
+	$(BIN)/pytest tests/unit src
+
+soak: setup  ## kill -9 fifty times in mid-run, then compare with an undisturbed run
+	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py
+
+golden: setup  ## write the golden EXPLAIN files anew; read the diff
+	REWRITE=1 $(BIN)/pytest tests/plans
+
+format: setup  ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-windows: setup  ## windows against native Spark and DuckDB
+	$(BIN)/python -m benchmarks.windows
+
+.PHONY: help setup java demo test check unit soak golden format bench-windows

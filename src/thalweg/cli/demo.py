@@ -1,0 +1,49 @@
+"""`thalweg demo`: data, queries, plan and results in under a minute."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from thalweg.cli.generate import written
+from thalweg.cli.run import run_queries, sum_up
+from thalweg.cli.screen import Screen
+from thalweg.cli.script import open_session
+from thalweg.cli.tables import by_time, draw_results
+from thalweg.cli.values import count_text, seconds_text
+from thalweg.demo import EVENTS_PER_FILE, Demo
+from thalweg.session import QueryHandle, Session
+
+ROWS = 5
+
+
+def run_demo(directory: Path, events: int) -> None:
+    """Generate events, run the demo's script over them, and show what came of it."""
+    screen, demo = Screen(), Demo(directory, events)
+    generator = demo.generator
+    demo.prepare()
+    started = time.perf_counter()
+    summary = written(screen, generator, demo.data, "parquet", EVENTS_PER_FILE, overwrite=True)
+    took = seconds_text(time.perf_counter() - started)
+    screen.title("events", f"{count_text(summary.events, 'event')} of an auction site in {demo.data} ({took})")
+    with open_session(demo.session) as session:
+        queries = [q for q in session.sql(demo.script.read_text(), str(demo.script)) if isinstance(q, QueryHandle)]
+        screen.title("script", f"{count_text(len(queries), 'query', 'queries')} in {demo.script}")
+        total = sum(rows for name, rows in summary.streams.items() if name in session.catalog.streams)
+        progress, stopped = run_queries(screen, session, available_now=True, total=total)
+        _show(screen, demo, session, queries)
+        sum_up(screen, session, progress, stopped)
+    screen.title("next", f"copy {demo.script}, change it, and: thalweg run COPY.sql --available-now")
+
+
+def _show(screen: Screen, demo: Demo, session: Session, queries: list[QueryHandle]) -> None:
+    for query in queries:
+        results = by_time(query.results())
+        screen.say()
+        shown = min(ROWS, results.num_rows)
+        screen.title(query.name, f"the last {shown} of {count_text(results.num_rows, 'row')}")
+        screen.table(draw_results(query.query, results.slice(results.num_rows - shown)))
+    screen.say()
+    screen.title("plan", "how all of them are computed together")
+    screen.say(str(session.explain()))
+    screen.say()

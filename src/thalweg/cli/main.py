@@ -1,0 +1,120 @@
+"""The entry point: commands and their options."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thalweg.cli.failures import Commands
+
+app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings={"max_content_width": 100})
+
+Script = Annotated[Path, typer.Argument(metavar="APP.sql", help="A script of SQL statements.", show_default=False)]
+Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given more than once.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+class Workload(StrEnum):
+    """What can be generated."""
+
+    nexmark = "nexmark"
+    sensors = "sensors"
+
+
+class Format(StrEnum):
+    """Formats of generated files."""
+
+    parquet = "parquet"
+    csv = "csv"
+    json = "json"
+
+
+@app.callback()
+def thalweg(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of any error (also: THALWEG_DEBUG=1).")] = False,
+) -> None:
+    """Continuous SQL on Spark that takes the path of least cost."""
+
+
+@app.command()
+def demo(
+    directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where to put data and results.")] = Path("demo"),
+    events: Annotated[int, typer.Option(metavar="N", help="How many events to generate.")] = 1_000_000,
+) -> None:
+    """Try it: an auction site's events, five queries, their plan and results."""
+    from thalweg.cli.demo import run_demo
+
+    run_demo(directory, events)
+
+
+@app.command()
+def run(
+    script: Script,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", metavar="DIR", help="State, results and progress of the run.", show_default="thalweg-APP")
+    ] = None,
+    available_now: Annotated[bool, typer.Option("--available-now", help="Process the data that is there, then end.")] = False,
+    master: Annotated[str | None, typer.Option(metavar="M", help="Spark's master.", show_default="local[*]")] = None,
+    settings: Settings = [],  # noqa: B006
+    rows: Annotated[int, typer.Option(min=0, metavar="N", help="Rows to print of a batch for INTO 'console' (0: all).")] = 20,
+) -> None:
+    """Run the queries of a script until Ctrl-C; again, to go on from there."""
+    from thalweg.cli.run import run_script
+
+    run_script(script, directory, available_now, master, settings, rows)
+
+
+@app.command()
+def explain(script: Script, as_json: AsJson = False, settings: Settings = []) -> None:  # noqa: B006
+    """Show the plan of a script's queries without running them."""
+    from thalweg.cli.explain import explain_script
+
+    explain_script(script, settings, as_json)
+
+
+@app.command()
+def generate(
+    workload: Annotated[Workload, typer.Argument(help="Auctions (person, auction, bid) or sensors (reading).", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write; each stream gets a folder of its own.")] = Path("data"),
+    events: Annotated[int, typer.Option(metavar="N", help="How many events.")] = 1_000_000,
+    rate: Annotated[float, typer.Option(metavar="R", help="Events per second of event time.")] = 10_000,
+    keys: Annotated[int, typer.Option(metavar="K", help="Auctions open at a time, or sensors.")] = 100,
+    disorder: Annotated[float, typer.Option(metavar="D", help="Events arrive up to so many seconds out of order.")] = 0.0,
+    late: Annotated[float, typer.Option(metavar="L", help="The share of events that come too late (0 to 1).")] = 0.0,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same events.")] = 0,
+    format: Annotated[Format, typer.Option(help="Format of the files.")] = Format.parquet,
+    events_per_file: Annotated[int, typer.Option(metavar="N", help="Events in a file, over all streams.")] = 100_000,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote there.")] = False,
+) -> None:
+    """Write event data, and print the statements that declare it."""
+    from thalweg.cli.generate import generate_files
+    from thalweg.sources.generate import GENERATORS
+
+    made = GENERATORS[workload](events=events, rate=rate, keys=keys, seed=seed, disorder=disorder, late=late)
+    generate_files(made, out, format, events_per_file, overwrite)
+
+
+@app.command()
+def status(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run.", show_default=False)], as_json: AsJson = False
+) -> None:
+    """Show rows, late rows, bad files, results and state of a run."""
+    from thalweg.cli.status import show_status
+
+    show_status(directory, as_json)
+
+
+@app.command()
+def version() -> None:
+    """Show the versions of Thalweg, Spark, DuckDB, Python and Java."""
+    from thalweg.cli.version import show_versions
+
+    show_versions()
+
+
+def main() -> None:
+    """Run the command that the arguments ask for."""
+    app()

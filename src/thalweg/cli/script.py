@@ -1,0 +1,79 @@
+"""A script file: its text, the session it asks for, and what its statements show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thalweg.cli.screen import Screen
+from thalweg.cli.tables import draw
+from thalweg.errors import UsageError
+from thalweg.explain import Explanation
+from thalweg.show import Table
+
+if TYPE_CHECKING:
+    from thalweg.session import Session
+
+
+def read_script(path: Path) -> str:
+    """The text of a script."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        near = sorted(str(p) for p in path.parent.glob("*.sql")) if path.parent.is_dir() else []
+        raise UsageError(f"{path}: no such file", f"there is {', '.join(near[:5])}" if near else "give the path of an SQL script") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: a directory, not a script", "give the path of an SQL script") from None
+    except UnicodeDecodeError as e:
+        raise UsageError(f"{path}: not UTF-8 text (byte {e.start:,})", "save the script as UTF-8") from None
+    except (PermissionError, NotADirectoryError) as e:
+        raise UsageError(f"{path}: {(e.strerror or '').lower()}", "give the path of an SQL script that this user may read") from None
+
+
+def default_directory(script: Path) -> Path:
+    """Where the session of a script is kept unless the user says.
+
+    >>> str(default_directory(Path("apps/My prices.sql")))
+    'thalweg-My-prices'
+    """
+    name = re.sub(r"[^\w.-]+", "-", script.stem).strip("-")
+    return Path(f"thalweg-{name or 'app'}")
+
+
+def settings_of(pairs: Iterable[str]) -> dict[str, str]:
+    """What `--set key=value` options ask for.
+
+    >>> settings_of(["partitions=4"])
+    {'partitions': '4'}
+    """
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--set {pair}: not a setting", "write --set key=value")
+        settings[key.strip()] = value.strip().strip("'")
+    return settings
+
+
+def open_session(directory: Path, settings: Iterable[str] = (), master: str | None = None) -> Session:
+    """A session; nothing is started or written yet."""
+    from thalweg.session import Session
+
+    return Session(directory, master=master, settings=settings_of(settings))
+
+
+def show_outputs(screen: Screen, text: str, outputs: Iterable[Any]) -> None:
+    """What the EXPLAIN and SHOW statements of a script have to say, each under its statement."""
+    from thalweg.sql.statements import Explain, Show, parse_script
+
+    for statement, output in zip(parse_script(text), outputs, strict=True):
+        if isinstance(statement, Explain | Show):
+            screen.title(" ".join(statement.text.split()) if isinstance(statement, Explain) else f"SHOW {statement.what}")
+        if isinstance(output, Table):
+            screen.table(draw(output.header, output.rows))
+            screen.say()
+        elif isinstance(output, Explanation):
+            screen.say(str(output))
+            screen.say()

@@ -1,0 +1,78 @@
+"""`thalweg status`: a session directory as tables, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from thalweg.cli.screen import Screen
+from thalweg.cli.tables import draw
+from thalweg.cli.values import column_texts, count_text, instant_text, seconds_text, size_text
+from thalweg.status import FragmentStatus, Status, StreamStatus, read_status
+
+
+def show_status(directory: Path, as_json: bool) -> None:
+    """Print what a session directory says about itself."""
+    screen = Screen()
+    status = read_status(directory)
+    if as_json:
+        screen.say(json.dumps(asdict(status), indent=2, default=_plain))
+        return
+    screen.title(status.directory, _last_batch(status))
+    if status.batch is None:
+        return
+    screen.say()
+    draw_counts(screen, status)
+    _draw_state(screen, status.fragments)
+
+
+def draw_counts(screen: Screen, status: Status) -> None:
+    """The streams and the queries with their counts, and the files that were left out."""
+    header = ("stream", "rows", "late rows", "without time", "bad files", "frontier (UTC)")
+    times = _frontiers(status.streams)
+    streams = [(s.name, s.rows, s.late, s.untimed, len(s.bad_files), t) for s, t in zip(status.streams, times, strict=True)]
+    screen.table(draw(header, streams))
+    screen.say()
+    queries = [(q.name, q.rows, q.late, shorter(q.directory)) for q in status.queries]
+    screen.table(draw(("query", "result rows", "late rows", "results in"), queries))
+    screen.say()
+    for stream in status.streams:
+        if stream.late_rows and stream.late:
+            screen.say(f"late rows of {stream.name} are in {shorter(stream.late_rows)}")
+        if stream.bad_files:
+            screen.say(f"bad files of {stream.name}, left out:", style="yellow")
+            screen.lines(f"  {shorter(f)}" for f in stream.bad_files)
+
+
+def _draw_state(screen: Screen, fragments: tuple[FragmentStatus, ...]) -> None:
+    whole = f"{count_text(sum(f.rows for f in fragments), 'row')}, {size_text(sum(f.bytes for f in fragments))}"
+    screen.title("state", whole)
+    rows = [(f.stream, f.window, ", ".join(f.keys).replace('"', "") or "-", f.files, f.rows, f.bytes) for f in fragments]
+    screen.table(draw(("stream", "window", "keys", "files", "rows", "bytes"), rows))
+
+
+def _last_batch(status: Status) -> str:
+    if status.batch is None or status.committed is None:
+        return "no batch yet"
+    ago = (datetime.now(UTC) - status.committed).total_seconds()
+    return f"batch {status.batch:,}, {instant_text(status.committed)} UTC ({seconds_text(max(ago, 0))} ago)"
+
+
+def _frontiers(streams: tuple[StreamStatus, ...]) -> list[str]:
+    times = column_texts([s.frontier for s in streams])
+    return [t if s.frontier else "-" for s, t in zip(streams, times, strict=True)]
+
+
+def shorter(path: str) -> str:
+    """A path relative to the current directory where it lies in it."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if "://" not in path and Path(path).is_relative_to(here) else path
+
+
+def _plain(value: Any) -> str:
+    """Times in JSON."""
+    assert isinstance(value, datetime)
+    return value.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""What runs inside a Spark task: SQL steps in DuckDB over Arrow tables."""

@@ -1,0 +1,91 @@
+"""Buckets: Arrow chunks as single rows that Spark moves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+BUCKET_DDL = "partition int, fragment string, data binary"
+SCHEMA = pa.schema([("partition", pa.int32()), ("fragment", pa.string()), ("data", pa.binary())])
+CONTROL = ""
+LARGEST = 32 << 20
+
+
+def pack(table: pa.Table) -> bytes:
+    """A table as bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def unpack(value: pa.BinaryScalar) -> pa.Table:
+    """The table in a bucket, without a copy."""
+    return pa.ipc.open_stream(value.as_buffer()).read_all()
+
+
+@dataclass
+class Sender:
+    """Collects the buckets and the control row of one ingest task."""
+
+    partitions: int
+    rows: list[tuple[int, str, bytes]] = field(default_factory=list)
+
+    def table(self, fragment: str, table: pa.Table) -> None:
+        """Split a table by its column "p" and send each piece to its partition."""
+        where = table.column("p").combine_chunks() if self.partitions > 1 else None
+        table = table.drop_columns(["p"])
+        for p in range(self.partitions):
+            piece = table if where is None else table.filter(pc.equal(where, p))
+            for chunk in _cut(piece):
+                self.rows.append((p, fragment, pack(chunk)))
+
+    def control(self, facts: Mapping[str, Any]) -> None:
+        """Tell every partition."""
+        data = json.dumps(facts).encode()
+        self.rows.extend((p, CONTROL, data) for p in range(self.partitions))
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows for Spark, in batches well below the limit of a message."""
+        start, size = 0, 0
+        for i, row in enumerate(self.rows):
+            if size and size + len(row[2]) > LARGEST:
+                yield self._batch(start, i)
+                start, size = i, 0
+            size += len(row[2])
+        if start < len(self.rows):
+            yield self._batch(start, len(self.rows))
+
+    def _batch(self, start: int, end: int) -> pa.RecordBatch:
+        partitions, fragments, data = zip(*self.rows[start:end], strict=True)
+        return pa.RecordBatch.from_arrays(
+            [pa.array(partitions, pa.int32()), pa.array(fragments), pa.array(data, pa.binary())], schema=SCHEMA
+        )
+
+
+def _cut(table: pa.Table) -> Iterator[pa.Table]:
+    if table.num_rows == 0:
+        return
+    pieces = max(1, -(-table.nbytes // LARGEST))
+    size = -(-table.num_rows // pieces)
+    for start in range(0, table.num_rows, size):
+        yield table.slice(start, size)
+
+
+def receive(batches: Iterable[pa.RecordBatch]) -> tuple[dict[str, list[pa.Table]], list[dict[str, Any]]]:
+    """The buckets of one partition by fragment, and the control rows."""
+    tables: dict[str, list[pa.Table]] = {}
+    controls: list[dict[str, Any]] = []
+    for batch in batches:
+        for fragment, data in zip(batch.column("fragment"), batch.column("data"), strict=True):
+            name = fragment.as_py()
+            if name == CONTROL:
+                controls.append(json.loads(data.as_py()))
+            else:
+                tables.setdefault(name, []).append(unpack(data))
+    return tables, controls

@@ -1,0 +1,37 @@
+"""Plans and manifests as a worker process reads them: once, then from memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from thalweg.plan.codec import loads
+from thalweg.plan.compile import EmissionStep, emission_steps, lift_sql
+from thalweg.plan.nodes import Fragment, Plan
+from thalweg.state import manifest as manifests
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A plan with its SQL."""
+
+    plan: Plan
+    fragments: dict[str, Fragment]
+    lifts: dict[str, str]
+    emissions: tuple[EmissionStep, ...]
+
+
+@lru_cache(maxsize=8)
+def compiled(path: str) -> Compiled:
+    """The plan in a file. Plan files are never rewritten with other content under the same name."""
+    plan: Plan = loads(Path(path).read_text())
+    return Compiled(
+        plan, {f.id: f for f in plan.fragments}, {f.id: lift_sql(f) for f in plan.fragments if f.source is None}, emission_steps(plan)
+    )
+
+
+@lru_cache(maxsize=2)
+def manifest(path: str | None) -> manifests.Manifest:
+    """The manifest that a batch starts from."""
+    return manifests.Manifest() if path is None else manifests.read(Path(path))

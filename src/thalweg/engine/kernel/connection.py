@@ -1,0 +1,46 @@
+"""The DuckDB connection of a worker process, and the types that it infers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+HASH = f"duckdb-{duckdb.__version__}"
+
+
+@cache
+def connection() -> Any:
+    """One connection a process, one thread: Spark's tasks are the parallelism."""
+    con = duckdb.connect(config={"threads": 1, "preserve_insertion_order": "false"})
+    con.execute("SET enable_progress_bar = false").fetchall()
+    return con
+
+
+def run(sql: str) -> list[tuple[Any, ...]]:
+    """Run a statement to its end and take its few rows."""
+    rows: list[tuple[Any, ...]] = connection().execute(sql).fetchall()
+    return rows
+
+
+def query(sql: str, params: Mapping[str, int] | None = None) -> pa.Table:
+    """Run a statement and take its result as Arrow."""
+    con = connection()
+    relation = con.sql(sql, params=dict(params)) if params else con.sql(sql)
+    return relation.to_arrow_table()
+
+
+def infer_type(sql: str, columns: Mapping[str, str]) -> str:
+    """The type of an expression over typed columns, by the engine that will run it; duckdb.Error if it has none."""
+    fields = ", ".join(f'CAST(NULL AS {t}) AS "{n.replace(chr(34), chr(34) * 2)}"' for n, t in columns.items()) or "1"
+    return str(run(f"DESCRIBE SELECT {sql} AS x FROM (SELECT {fields})")[0][1])
+
+
+def clean_message(error: Exception) -> str:
+    """The first line of an engine error without its class prefix."""
+    line = str(error).splitlines()[0]
+    head, _, rest = line.partition(": ")
+    return (rest if rest and head.endswith("Error") else line).strip()

@@ -1,0 +1,217 @@
+"""The second stage of a batch: one task per hash range merges state, closes windows, writes state and results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.engine import frontier
+from thalweg.engine.faults import Aborted, reach
+from thalweg.engine.kernel.buckets import receive
+from thalweg.engine.kernel.compiled import Compiled, compiled, manifest
+from thalweg.engine.kernel.connection import HASH, clean_message, connection, query
+from thalweg.engine.task import Report, Task, describe_error
+from thalweg.errors import InternalError
+from thalweg.plan.compile import EmissionStep, derive_sql, merge_sql, partition_sql
+from thalweg.plan.nodes import Fragment
+from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, needed_from, source_range
+from thalweg.sinks.parquet import stage
+from thalweg.state.compaction import to_merge
+from thalweg.state.directory import disk_problem
+from thalweg.state.files import overlaps, read_state, write_state
+from thalweg.state.manifest import StateFile
+
+
+def work(batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Do the work of one hash range and report it; the range is Spark's partition unless it is given."""
+    report = Report(_partition() if part is None else part)
+    try:
+        reach("work:start", task.fault)
+        tables, controls = receive(batches)
+        report.controls = controls if report.part == 0 else []
+        if not any(c["error"] for c in controls):
+            _Work(task, report, tables, controls).run()
+    except Aborted:
+        raise
+    except OSError as e:
+        report.error = describe_error(disk_problem(Path(e.filename or task.state), e))
+    except duckdb.Error as e:
+        report.error = describe_error(InternalError(clean_message(e)))
+    except Exception as e:
+        report.error = describe_error(e)
+    yield pa.RecordBatch.from_pydict({"report": [report.json()]})
+
+
+def _partition() -> int:
+    from pyspark import TaskContext
+
+    return int(TaskContext.get().partitionId())
+
+
+def moved_frontiers(task: Task, compiled_plan: Compiled, controls: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Highest event times and frontiers after the batch, as every partition and the driver compute them alike."""
+    seen = [(s, facts["top"]) for c in controls for s, facts in c["streams"].items()]
+    awake = {s for s, top in seen if top is not None}
+    tops = frontier.raised(task.tops, seen)
+    delays = {s.name: s.delay for s in compiled_plan.plan.streams}
+    return tops, frontier.advance(task.frontiers, tops, delays, set(task.idle) - awake)
+
+
+class _Work:
+    """One hash range of one batch."""
+
+    def __init__(self, task: Task, report: Report, tables: dict[str, list[pa.Table]], controls: list[dict[str, Any]]) -> None:
+        self.task, self.report, self.arrived = task, report, tables
+        self.compiled = compiled(task.plan)
+        self.plan = self.compiled.plan
+        self.before = manifest(task.manifest)
+        _, self.frontiers = moved_frontiers(task, self.compiled, controls)
+        self.needed = needed_from(self.plan, self.frontiers)
+        self.emitted = {i: emitted(e, *self._moves(self.plan.query(e.query).stream)) for i, e in enumerate(self.plan.emissions)}
+        self.registered: dict[str, set[str]] = {}
+
+    def run(self) -> None:
+        """Fragments in order, then results, then nothing is left in memory."""
+        try:
+            for fragment in self.plan.fragments:
+                self._fragment(fragment)
+            self._results()
+        finally:
+            for name in self.registered:
+                connection().unregister(name)
+
+    def _moves(self, stream: str) -> tuple[int | None, int | None]:
+        return self.task.frontiers.get(stream), self.frontiers.get(stream)
+
+    def _final(self, fragment: Fragment) -> Range:
+        return finalized(fragment.window, *self._moves(fragment.stream))
+
+    def _fragment(self, fragment: Fragment) -> None:
+        """Bring one fragment forward: what arrived or is derived, what its users need now, what stays as state."""
+        new = self.arrived.get(fragment.id, []) if fragment.source is None else self._derive(fragment)
+        foreign = [self._own_rows(fragment, f) for f in self._files(fragment) if self._is_foreign(f)]
+        users = self._uses(fragment)
+        if users:
+            self._offer(fragment, [*new, *foreign], (min(u[0] for u in users), max(u[1] for u in users)), len(users))
+        self._keep(fragment, [*new, *foreign])
+
+    def _uses(self, fragment: Fragment) -> list[Range]:
+        """The ranges of instances that emissions and children read in this batch."""
+        direct = [self.emitted[i] for i, e in enumerate(self.plan.emissions) if fragment.source is None and fragment.id in e.fragments]
+        derived = [source_range(c, fragment.window, self._final(c)) for c in self.plan.fragments if c.source == fragment.id]
+        return [r for r in (*direct, *derived) if r[0] < r[1]]
+
+    def _offer(self, fragment: Fragment, tables: list[pa.Table], needs: Range, users: int) -> None:
+        """Register `all_F`: new instances and those of the state that the users need."""
+        files = [f for f in self._files(fragment) if not self._is_foreign(f) and f.low < needs[1] and needs[0] <= f.high]
+        inputs = [t for t in (*tables, *(read_state(self.task.state, f) for f in files)) if t.num_rows]
+        if not inputs:
+            return
+        whole = _stack(inputs)
+        if len(inputs) > 1 and users > 1:
+            whole = self._merge(fragment, whole, needs)
+        self._register(f"all_{fragment.id}", whole)
+
+    def _merge(self, fragment: Fragment, table: pa.Table, needs: Range) -> pa.Table:
+        started = time.perf_counter()
+        self._register(f"in_{fragment.id}", table)
+        merged = query(merge_sql(_present(fragment, table.column_names), f'"in_{fragment.id}"'), {"low": needs[0], "high": needs[1]})
+        self.report.time(f"merge {fragment.id}", merged.num_rows, time.perf_counter() - started)
+        return merged
+
+    def _derive(self, fragment: Fragment) -> list[pa.Table]:
+        low, high = self._final(fragment)
+        if low >= high or fragment.source is None or f"all_{fragment.source}" not in self.registered:
+            return []
+        started = time.perf_counter()
+        source = self.compiled.fragments[fragment.source]
+        sql = derive_sql(_present(fragment, self.registered[f"all_{source.id}"]), source.window)
+        table = query(sql, {"low": low, "high": high})
+        self._register(f"new_{fragment.id}", table)
+        self.report.time(f"derive {fragment.id}", table.num_rows, time.perf_counter() - started)
+        return [table]
+
+    def _keep(self, fragment: Fragment, tables: list[pa.Table]) -> None:
+        """Write what later batches need, merging small files on the way."""
+        if fragment.id not in self.needed:
+            return
+        oldest = self.needed[fragment.id]
+        kept = [k for t in tables if (k := _from_slot(t, oldest)).num_rows]
+        mine = [f for f in self._files(fragment) if not self._is_foreign(f) and f.high >= oldest]
+        merging = to_merge(mine)
+        if not kept and not merging:
+            return
+        started = time.perf_counter()
+        whole = _stack([*kept, *(_from_slot(read_state(self.task.state, f), oldest) for f in merging)])
+        if merging:
+            whole = self._merge(fragment, whole, (oldest, -LOWEST))
+            self.report.merged += [f.path for f in merging]
+        reach("work:before-state", self.task.fault)
+        if whole.num_rows:
+            made = write_state(self.task.state, fragment.id, whole, self.task.batch, self.report.part, self.task.partitions)
+            self.report.files.append(asdict(made))
+        reach("work:after-state", self.task.fault)
+        self.report.time(f"keep {fragment.id}", whole.num_rows, time.perf_counter() - started)
+
+    def _files(self, fragment: Fragment) -> list[StateFile]:
+        part, parts = self.report.part, self.task.partitions
+        rehash = self.before.hash != HASH
+        return [f for f in self.before.files if f.fragment == fragment.id and (rehash or overlaps(f, part, parts))]
+
+    def _is_foreign(self, file: StateFile) -> bool:
+        """Whether a file was cut by another parallelism or another hash."""
+        return file.parts != self.task.partitions or self.before.hash != HASH
+
+    def _own_rows(self, fragment: Fragment, file: StateFile) -> pa.Table:
+        self._register("foreign", read_state(self.task.state, file))
+        where = f"{partition_sql(len(fragment.keys), self.task.partitions)} = {self.report.part}"
+        return query(f'SELECT * FROM "foreign" WHERE {where}')
+
+    def _results(self) -> None:
+        by_query: dict[str, list[int]] = {}
+        for i, e in enumerate(self.plan.emissions):
+            if self.emitted[i][0] < self.emitted[i][1] and self._has_input(self.compiled.emissions[i]):
+                by_query.setdefault(e.query, []).append(i)
+        for name, emissions in by_query.items():
+            started = time.perf_counter()
+            bounds = {f"{side}_{i}": self.emitted[i][k] for i in emissions for k, side in enumerate(("low", "high"))}
+            table = query(" UNION ALL ".join(self.compiled.emissions[i].sql for i in emissions), bounds)
+            if table.num_rows:
+                reach("work:before-results", self.task.fault)
+                staged = stage(self.task.outputs[name], table, self.task.batch, self.report.part)
+                reach("work:after-results", self.task.fault)
+                self.report.results.append((name, staged, table.num_rows))
+            self.report.time(f"emit {name}", table.num_rows, time.perf_counter() - started)
+
+    def _has_input(self, step: EmissionStep) -> bool:
+        """Rows of a result reach all of its fragments, so where one has nothing there is no result."""
+        found: set[str] = set().union(*(self.registered.get(n, set()) for n in step.inputs))
+        return all(n in self.registered for n in step.inputs) and step.parts <= found
+
+    def _register(self, name: str, table: pa.Table) -> None:
+        connection().register(name, table)
+        self.registered[name] = set(table.column_names)
+
+
+def _stack(tables: list[pa.Table]) -> pa.Table:
+    """Tables of one fragment as one; a part that an older file lacks is NULL there."""
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+
+
+def _present(fragment: Fragment, columns: Iterable[str]) -> Fragment:
+    """The fragment with the parts that a table has: older files lack the parts of newer queries."""
+    found = set(columns)
+    return replace(fragment, parts=tuple(p for p in fragment.parts if p.name in found))
+
+
+def _from_slot(table: pa.Table, oldest: int) -> pa.Table:
+    if oldest <= LOWEST or table.num_rows == 0:
+        return table
+    return table.filter(pc.greater_equal(table.column("slot"), oldest))

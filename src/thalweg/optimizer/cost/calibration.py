@@ -1,0 +1,22 @@
+"""The constants of the cost formulas, in units of one hash-aggregate update."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What one of each costs; the defaults stand for a machine that was not measured.
+
+    row: add a row to an instance. combine: read a (key, instance) row of a source once. exchange: send a (key, instance)
+    row made before the exchange. value: move one value of a holistic partial aggregate. step: run a step in a batch.
+    finest: with no statistics, no factor window slides by less than this part of the smallest slide asked for.
+    """
+
+    row: float = 1.0
+    combine: float = 1.5
+    exchange: float = 1.0
+    value: float = 0.2
+    step: float = 5_000.0
+    finest: float = 0.001

@@ -1,0 +1,92 @@
+"""What a plan over many windows costs the engine per micro-batch, from the rows that are really there.
+
+A step from the rows updates one hash table entry per row and instance it falls in, before the exchange. Every other step
+reads (key, instance) rows of its source: of t time units there are as many as distinct keys are expected in them,
+`keys * (1 - exp(-rate * t / keys))`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp
+
+from thalweg.logical.windows import SECOND, Window
+from thalweg.optimizer.cost.calibration import Constants
+from thalweg.optimizer.cost.edges import Vertex, Weigh, priced
+from thalweg.optimizer.forest import Forest, Step
+from thalweg.optimizer.statistics import WindowStatistics
+from thalweg.optimizer.traits import Traits
+
+
+@dataclass(frozen=True)
+class StepEstimate:
+    """What one step is expected to do per batch.
+
+    rows_in: rows or (key, instance) rows read. rows_out: (key, instance) rows made. state_rows: rows kept between batches.
+    """
+
+    step: Step
+    rows_in: float
+    rows_out: float
+    state_rows: float
+    cost: float
+
+
+def distinct_keys(statistics: WindowStatistics, micros: float) -> float:
+    """The keys that occur in a stretch of event time.
+
+    >>> round(distinct_keys(WindowStatistics(rate=100, keys=1000, batch=SECOND), 10 * SECOND))
+    632
+    """
+    return statistics.keys * (1 - exp(-statistics.rate * micros / SECOND / statistics.keys))
+
+
+def engine_weights(statistics: WindowStatistics, constants: Constants, traits: Traits, size: int = 1) -> Weigh:
+    """The engine's cost for windows counted in units of `size` microseconds."""
+    batch = statistics.batch / size
+    events = statistics.rate * statistics.batch / SECOND
+    value = constants.value if traits.holistic else 0.0
+
+    @lru_cache(maxsize=8192)
+    def weigh(w: Window, factor: bool) -> Vertex:
+        times = batch / w.slide
+        updates = events * w.range / w.slide
+        rows = distinct_keys(statistics, w.range * size)
+        # A batch touches (batch + r) / s instances, each in at most min(batch, r) of its length.
+        sent = min(updates, (batch + w.range) / w.slide * distinct_keys(statistics, min(batch, w.range) * size))
+        root = updates * (constants.row + value) + sent * constants.exchange + constants.step
+        moves = value * statistics.rate * w.range * size / SECOND
+        # A step has work only in batches in which an instance ends.
+        return Vertex(w, times, constants.combine * rows, moves, constants.step * min(1.0, times), root, factor)
+
+    return weigh
+
+
+def engine_cost(forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None) -> float:
+    """The cost of a plan per batch, in hash-aggregate updates."""
+    weigh = engine_weights(statistics, constants or Constants(), traits)
+    return sum(priced(s, weigh) for s in forest)
+
+
+def estimates(
+    forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None
+) -> tuple[StepEstimate, ...]:
+    """What each step of a plan is expected to read, make, keep and cost per batch."""
+    weigh = engine_weights(statistics, constants or Constants(), traits)
+    return tuple(_estimate(s, forest, statistics, weigh) for s in forest)
+
+
+def _estimate(step: Step, forest: Forest, statistics: WindowStatistics, weigh: Weigh) -> StepEstimate:
+    w, batch = step.window, statistics.batch
+    rows = distinct_keys(statistics, w.range)
+    if step.source is None:
+        rows_in = statistics.rate * batch / SECOND
+    elif step.how == "prefix":
+        rows_in = batch / step.source.slide * distinct_keys(statistics, step.source.range)
+    else:
+        rows_in = batch / w.slide * step.combined * distinct_keys(statistics, step.source.range)
+    # An instance from the rows is kept while it is open, and any while a longer one that reads it is.
+    kept = max((u.window.range for u in forest.users(w)), default=0)
+    kept = max(kept, w.range if step.source is None else 0)
+    return StepEstimate(step, rows_in, batch / w.slide * rows, kept / w.slide * rows, priced(step, weigh))

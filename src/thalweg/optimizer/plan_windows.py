@@ -1,0 +1,113 @@
+"""From a window set to a forest: the window optimizer's front door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from fractions import Fraction
+
+from thalweg.logical.windows import Window
+from thalweg.optimizer.cost.calibration import Constants
+from thalweg.optimizer.cost.edges import Edges
+from thalweg.optimizer.cost.steps import engine_cost, engine_weights
+from thalweg.optimizer.cost.windows import forest_cost, paper_weights, period
+from thalweg.optimizer.coverage import covered_by, partitioned_by
+from thalweg.optimizer.forest import Forest, Step, in_time
+from thalweg.optimizer.rules.best_forest import best_forest
+from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
+from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
+from thalweg.optimizer.statistics import WindowStatistics
+from thalweg.optimizer.traits import Features, Traits
+from thalweg.optimizer.units import in_units, time_unit
+from thalweg.optimizer.window_graph import window_coverage_graph
+
+MODES = ("naive", "shared", "paper", "best")
+
+
+def plan_windows(
+    windows: Collection[Window],
+    traits: Traits,
+    mode: str = "best",
+    statistics: WindowStatistics | None = None,
+    enabled: Features | None = None,
+    constants: Constants | None = None,
+) -> Forest:
+    """How to compute a set of windows: `naive` from the rows, `shared` by algorithm 1, `paper` by algorithm 3, or `best`.
+
+    `best` takes the least of all plans it knows, by what the engine pays per batch, or with no statistics by the paper's cost.
+
+    >>> minutes = [Window(m * 60_000_000, m * 60_000_000) for m in (20, 30, 40)]
+    >>> [f"{s.window} from {s.source or 'rows'}" for s in plan_windows(minutes, Traits(overlap_safe=True), "paper")]
+    ['10 minutes from rows', '20 minutes from 10 minutes', '30 minutes from 10 minutes', '40 minutes from 20 minutes']
+    """
+    if mode not in MODES:
+        raise ValueError(f"no mode {mode!r} among {', '.join(MODES)}")
+    _, size = time_unit(windows)
+    asked = frozenset(in_units(w, size) for w in windows)
+    if mode == "best":
+        return in_time(_best(asked, traits, size, statistics, enabled or Features(), constants or Constants()), size)
+    return in_time(_PLANS[mode](asked, traits), size)
+
+
+def costs(windows: Collection[Window], traits: Traits, enabled: Features | None = None) -> dict[str, int | float]:
+    """The paper's cost of the plan of each mode: events per period R at one event per time unit.
+
+    >>> seconds = [Window(s * 1_000_000, s * 1_000_000) for s in (10, 20, 30, 40)]
+    >>> costs(seconds, Traits(overlap_safe=True))
+    {'naive': 480, 'shared': 150, 'paper': 150, 'best': 150}
+    """
+    _, size = time_unit(windows)
+    asked = frozenset(in_units(w, size) for w in windows)
+    plans = {mode: plan(asked, traits) for mode, plan in _PLANS.items()}
+    plans["best"] = _best(asked, traits, size, None, enabled or Features(), Constants())
+    return {mode: _number(forest_cost(plan)) for mode, plan in plans.items()}
+
+
+def factors(windows: Collection[Window], traits: Traits) -> tuple[tuple[int, int], ...]:
+    """The factor windows of the paper's plan as (range, slide) in the time unit.
+
+    >>> factors([Window(s * 1_000_000, s * 1_000_000) for s in (20, 30, 40)], Traits(overlap_safe=True))
+    ((10, 10),)
+    """
+    _, size = time_unit(windows)
+    return tuple((w.range, w.slide) for w in _paper(frozenset(in_units(w, size) for w in windows), traits).factors)
+
+
+def _naive(asked: frozenset[Window], traits: Traits) -> Forest:
+    return Forest(tuple(Step(w) for w in sorted(asked)))
+
+
+def _shared(asked: frozenset[Window], traits: Traits) -> Forest:
+    """Algorithm 1; a holistic aggregate is computed from the rows, as in the paper."""
+    if traits.holistic:
+        return _naive(asked, traits)
+    return min_cost_graph(window_coverage_graph(asked, covered_by if traits.overlap_safe else partitioned_by), asked)
+
+
+def _paper(asked: frozenset[Window], traits: Traits) -> Forest:
+    """Algorithm 3; a holistic aggregate is computed from the rows, as in the paper."""
+    if traits.holistic:
+        return _naive(asked, traits)
+    return min_cost_graph_with_factors(asked, covered_by if traits.overlap_safe else partitioned_by)
+
+
+_PLANS: dict[str, Callable[[frozenset[Window], Traits], Forest]] = {"naive": _naive, "shared": _shared, "paper": _paper}
+
+
+def _best(
+    asked: frozenset[Window], traits: Traits, size: int, statistics: WindowStatistics | None, enabled: Features, constants: Constants
+) -> Forest:
+    edges = Edges(traits, enabled)
+    plans = [plan(asked, traits) for plan in _PLANS.values()]
+    seed = plans[-1].factors
+    if statistics is None:
+        finest = constants.finest * min(w.slide for w in asked)
+        plans.append(best_forest(asked, paper_weights(period(asked), traits), edges, finest, seed))
+        return min(plans, key=forest_cost)
+    weigh = engine_weights(statistics, constants, traits, size)
+    plans.append(best_forest(asked, weigh, edges, 0, seed))
+    return min(plans, key=lambda plan: engine_cost(in_time(plan, size), traits, statistics, constants))
+
+
+def _number(cost: Fraction) -> int | float:
+    """A cost as JSON holds it; beyond the precision of a float, as the nearest whole number."""
+    return round(cost) if cost.denominator == 1 or cost > 1 << 53 else float(cost)

@@ -1,0 +1,1 @@
+"""The algorithms that choose a plan, one a file."""

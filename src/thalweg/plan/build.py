@@ -1,0 +1,192 @@
+"""A workload becomes a plan: queries over the same stream, predicate and keys are planned together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from thalweg.logical.aggregates import AGGREGATES, PartColumn, part_columns
+from thalweg.logical.query import Aggregate, Query
+from thalweg.logical.stream import Stream
+from thalweg.logical.windows import Window
+from thalweg.optimizer.forest import Forest, pieces
+from thalweg.optimizer.traits import Traits
+from thalweg.plan.nodes import Emission, Fragment, Plan, fragment_id
+from thalweg.plan.ranges import drained
+
+TIME = '"__time"'
+Planner = Callable[["Group", Collection[Window], Traits], Forest]
+
+
+@dataclass(frozen=True)
+class Group:
+    """What queries must have in common to share slots."""
+
+    stream: str
+    where: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+def group_of(query: Query) -> Group:
+    """The sharing group of a query."""
+    return Group(query.stream, tuple(e.sql for e in query.where), tuple(sorted({k.sql for k in query.keys})))
+
+
+def traits_of(aggregate: Aggregate) -> Traits:
+    """What an aggregate lets the planner do."""
+    f = AGGREGATES[aggregate.function]
+    exact = not any(a.type in ("FLOAT", "DOUBLE") for a in aggregate.args)
+    return Traits(overlap_safe=f.overlap_safe, invertible=f.invertible and exact, holistic=f.holistic)
+
+
+def build(streams: Iterable[Stream], queries: Iterable[Query], planner: Planner, begins: Mapping[str, int | None] | None = None) -> Plan:
+    """The plan of queries that come into force together; `begins` is per stream where they start in mid-stream."""
+    queries = tuple(queries)
+    fragments: dict[str, Fragment] = {}
+    sources: dict[tuple[str, Window], list[str]] = {}
+    for group in dict.fromkeys(map(group_of, queries)):
+        _plan_group(group, [q for q in queries if group_of(q) == group], planner, fragments, sources)
+    emissions = tuple(
+        Emission(q.name, w.id, w.window, tuple(sources[q.name, w.window]), begins.get(q.stream) if begins else None)
+        for q in queries
+        for w in q.windows
+    )
+    return _pruned(Plan(tuple(streams), queries, tuple(fragments.values()), emissions))
+
+
+def _plan_group(
+    group: Group, queries: list[Query], planner: Planner, fragments: dict[str, Fragment], sources: dict[tuple[str, Window], list[str]]
+) -> None:
+    """Plan the windows of a group once per kind of aggregate, since each kind allows other ways of sharing."""
+    kinds: dict[Traits, list[tuple[Query, tuple[PartColumn, ...]]]] = {}
+    for query in queries:
+        for traits, parts in _parts_by_traits(query).items():
+            kinds.setdefault(traits, []).append((query, parts))
+    for traits, users in kinds.items():
+        windows = sorted({w.window for q, _ in users for w in q.windows})
+        parts = tuple({p.name: p for _, ps in users for p in ps}.values())
+        made = _forest_fragments(group, planner(group, windows, traits), parts)
+        for fragment in made.values():
+            known = fragments.get(fragment.id)
+            fragments[fragment.id] = fragment if known is None else _with_parts(known, fragment)
+        for query, _ in users:
+            for window in {w.window for w in query.windows}:
+                ids = sources.setdefault((query.name, window), [])
+                ids += [made[window].id] if made[window].id not in ids else []
+
+
+def _parts_by_traits(query: Query) -> dict[Traits, tuple[PartColumn, ...]]:
+    if not query.aggregates:
+        return {Traits(overlap_safe=True, invertible=False, holistic=False): ()}
+    found: dict[Traits, dict[str, PartColumn]] = {}
+    for aggregate in query.aggregates:
+        found.setdefault(traits_of(aggregate), {}).update({p.name: p for p in part_columns(aggregate, TIME)})
+    return {t: tuple(p.values()) for t, p in found.items()}
+
+
+def _forest_fragments(group: Group, forest: Forest, parts: tuple[PartColumn, ...]) -> dict[Window, Fragment]:
+    made: dict[Window, Fragment] = {}
+    for step in forest.steps:
+        source = made[step.source].id if step.source is not None else None
+        made[step.window] = Fragment(
+            id=fragment_id(group.stream, group.where, group.keys, step.window, source, step.how),
+            stream=group.stream,
+            where=group.where,
+            keys=group.keys,
+            window=step.window,
+            parts=parts,
+            source=source,
+            pieces=pieces(step) if step.source is not None else (),
+            how=step.how,
+            factor=step.factor,
+        )
+    return made
+
+
+def _with_parts(known: Fragment, other: Fragment) -> Fragment:
+    parts = {p.name: p for p in (*known.parts, *other.parts)}
+    return replace(known, parts=tuple(parts.values()), factor=known.factor and other.factor)
+
+
+def merge(old: Plan, new: Plan) -> Plan:
+    """Both plans as one: fragments with the same id are computed once, with the parts of both."""
+    fragments = {f.id: f for f in old.fragments}
+    for f in new.fragments:
+        fragments[f.id] = _with_parts(fragments[f.id], f) if f.id in fragments else f
+    queries = {q.name: q for q in (*old.queries, *new.queries)}
+    return _pruned(Plan(new.streams, tuple(queries.values()), tuple(fragments.values()), (*old.emissions, *new.emissions)))
+
+
+def _pruned(plan: Plan) -> Plan:
+    """Without the fragments that no emission needs, sources before their users."""
+    by_id = {f.id: f for f in plan.fragments}
+    ordered: dict[str, Fragment] = {}
+
+    def visit(id: str) -> None:
+        fragment = by_id[id]
+        if id in ordered:
+            return
+        if fragment.source is not None:
+            visit(fragment.source)
+        ordered[id] = fragment
+
+    for emission in plan.emissions:
+        for id in emission.fragments:
+            visit(id)
+    return replace(plan, fragments=tuple(ordered.values()))
+
+
+def advance(
+    old: Plan,
+    streams: Iterable[Stream],
+    queries: Iterable[Query],
+    planner: Planner,
+    tops: Mapping[str, int | None],
+    frontiers: Mapping[str, int | None],
+    replan: bool = False,
+) -> Plan:
+    """The plan after a change of the workload: what continues keeps its fragments, what is new begins after all rows seen.
+
+    With `replan` every query is planned again; where that gives other fragments, the old ones go on for the instances
+    that start at or before the highest event time seen, and the new ones take over from there: no row can be missed.
+    """
+    streams, queries = tuple(streams), tuple(queries)
+    begins = {s: None if t is None else t + 1 for s, t in tops.items()}
+    live = {q.name: q for q in queries}
+    continuing = {q.name for q in old.queries if q.name in live and _same(q, live[q.name])}
+    kept = [e for e in old.emissions if e.query in continuing and not drained(e, frontiers.get(_stream(old, e)))]
+    if not replan:
+        fresh = build(streams, [q for q in queries if q.name not in continuing], planner, begins)
+    else:
+        fresh = build(streams, queries, planner, begins)
+        kept, fresh = _handed_over(kept, fresh, continuing, begins)
+    base = Plan(streams, tuple(q for q in queries if q.name in continuing), old.fragments, tuple(kept))
+    merged = merge(base, fresh)
+    return replace(merged, queries=tuple(live[q.name] for q in queries))
+
+
+def _handed_over(kept: list[Emission], fresh: Plan, continuing: set[str], begins: Mapping[str, int | None]) -> tuple[list[Emission], Plan]:
+    """Where a continuing emission has the same fragments, it stays; else the old one ends where the new one begins."""
+    old_by_place = {(e.query, e.window_id): e for e in kept if e.until is None}
+    ending = [e for e in kept if e.until is not None]
+    staying, starting = [], []
+    for e in fresh.emissions:
+        before = old_by_place.get((e.query, e.window_id)) if e.query in continuing else None
+        if before is not None and before.fragments == e.fragments:
+            staying.append(before)
+        elif before is None:
+            starting.append(e)
+        elif e.begin is None:
+            starting.append(replace(e, begin=before.begin))
+        else:
+            ending.append(replace(before, until=e.begin))
+            starting.append(e if before.begin is None else replace(e, begin=max(before.begin, e.begin)))
+    return [*ending, *staying], replace(fresh, emissions=tuple(starting))
+
+
+def _stream(plan: Plan, emission: Emission) -> str:
+    return plan.query(emission.query).stream
+
+
+def _same(a: Query, b: Query) -> bool:
+    return replace(a, text="", into=None) == replace(b, text="", into=None)

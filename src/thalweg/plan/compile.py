@@ -1,0 +1,217 @@
+"""A plan becomes SQL steps over named inputs and `$parameters`; EXPLAIN prints exactly these.
+
+Inputs: `scan` is a chunk of a stream with `"__time"` in microseconds; `all_F` are the instances of fragment F that the
+step may need (state and what this batch brought), `new_F` those that this batch made final.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thalweg.logical.aggregates import PartColumn, lowered, part_columns
+from thalweg.logical.query import Query
+from thalweg.logical.windows import Window
+from thalweg.plan.build import TIME, group_of
+from thalweg.plan.nodes import Emission, Fragment, Plan
+
+_HALF = 2**61
+SLOT = '"slot"'
+SLOT_OF_ROW = '"__slot" AS "slot"'
+
+
+@dataclass(frozen=True)
+class EmissionStep:
+    """The SQL that turns a fragment's final instances into results of one window."""
+
+    emission: int
+    inputs: tuple[str, ...]
+    parts: frozenset[str]
+    sql: str
+
+
+def floor_div(expression: str, divisor: int) -> str:
+    """Integer division that rounds down for negative numbers too, which `//` does not.
+
+    >>> floor_div("t", 10)
+    '(t + 2305843009213693960) // 10 - 230584300921369396'
+    """
+    if divisor == 1:
+        return expression
+    quotient = -(-_HALF // divisor)
+    return f"({expression} + {quotient * divisor}) // {divisor} - {quotient}"
+
+
+def lift_sql(fragment: Fragment) -> str:
+    """Rows of a scan to partial instances."""
+    keys = [f'{sql} AS "g{i}"' for i, sql in enumerate(fragment.keys)]
+    parts = [f'{p.lift} AS "{p.name}"' for p in fragment.parts]
+    where = " AND ".join([f"{TIME} >= $frontier", *(f"({c})" for c in fragment.where)])
+    slot = slots_of("__time", fragment.window)
+    inner = f'SELECT *, {slot} AS "__slot" FROM scan WHERE {where}'
+    return f"SELECT {', '.join([*keys, SLOT_OF_ROW, *parts])} FROM ({inner}) GROUP BY {_places(len(keys) + 1)}"
+
+
+def slots_of(column: str, window: Window) -> str:
+    """The instances that an event time falls into: one for a tumbling window, a list to unnest otherwise."""
+    shifted = f'("{column}" - {window.offset})' if window.offset else f'"{column}"'
+    last = floor_div(shifted, window.slide)
+    if window.tumbling:
+        return last
+    first = floor_div(f"({shifted} - {window.range})", window.slide) + " + 1"
+    return f"unnest(range({first}, {last} + 1))"
+
+
+def merge_sql(fragment: Fragment, source: str) -> str:
+    """Partial instances to one row per key and instance."""
+    parts = [f'{p.combine} AS "{p.name}"' for p in fragment.parts]
+    keys = _keys(fragment)
+    return (
+        f'SELECT {", ".join([*keys, SLOT, *parts])} FROM {source} WHERE "slot" >= $low AND "slot" < $high GROUP BY {_places(len(keys) + 1)}'
+    )
+
+
+def derive_sql(fragment: Fragment, source: Window) -> str:
+    """Instances of a source to instances of the fragment: `$low <= slot < $high` of its own."""
+    if fragment.how == "prefix":
+        return prefix_sql(fragment, source)
+    keys, parts = _keys(fragment), [f'{p.combine} AS "{p.name}"' for p in fragment.parts]
+    columns = ", ".join([*keys, *(f'"{p.name}"' for p in fragment.parts)])
+    inner = _instances(fragment, source, columns)
+    return (
+        f"SELECT {', '.join([*keys, SLOT, *parts])} FROM ({inner}) "
+        f'WHERE "slot" >= $low AND "slot" < $high GROUP BY {_places(len(keys) + 1)}'
+    )
+
+
+def prefix_sql(fragment: Fragment, source: Window) -> str:
+    """Each instance as the difference of two running totals over the source's slots.
+
+    Two marks per key and instance stand between slots, where it begins (-1) and where it ends (+1); one ordered pass
+    over slots and marks gives the totals there. Slots are at even positions, marks at odd ones.
+    """
+    a, b = fragment.window.slide // source.slide, (fragment.window.offset - source.offset) // source.slide
+    count, table, keys = fragment.pieces[1], f'"all_{fragment.source}"', _keys(fragment)
+    by, columns = "".join(f"{k}, " for k in keys), "".join(f', "{p.name}"' for p in fragment.parts)
+    none = "".join(f', NULL AS "{p.name}"' for p in fragment.parts)
+    low = f"greatest($low, {floor_div(f'(min({SLOT}) - {b + count})', a)} + 1)"
+    high = f"least($high, {floor_div(f'(max({SLOT}) - {b})', a)} + 1)"
+    instances = f'SELECT unnest(range({low}, {high})) AS "m" FROM {table}'
+    ends = f'(VALUES (0, -1), ({count}, 1)) AS ends("shift", "sign")'
+    groups = f"(SELECT {', '.join(keys) or '1'} FROM {table} GROUP BY ALL)"
+    marks = f'SELECT {by}2 * ("m" * {a} + {b} + "shift") - 1, "m", "sign"{none} FROM {groups}, ({instances}), {ends}'
+    rows = f'SELECT {by}2 * {SLOT} AS "at", NULL AS "m", NULL AS "sign"{columns} FROM {table}'
+    over = f'OVER (PARTITION BY {", ".join(keys) or "1"} ORDER BY "at" ROWS UNBOUNDED PRECEDING)'
+    running = "".join(f', sum("{p.name}") {over} AS "{p.name}", count("{p.name}") {over} AS "n_{p.name}"' for p in fragment.parts)
+    totals = f'SELECT {by}"m", "sign", count("at") FILTER (WHERE "m" IS NULL) {over} AS "n"{running} FROM ({rows} UNION ALL {marks})'
+    parts = "".join(
+        f', CASE WHEN sum("sign" * "n_{p.name}") > 0 THEN sum("sign" * coalesce("{p.name}", 0)) END AS "{p.name}"' for p in fragment.parts
+    )
+    return f'SELECT {by}"m" AS "slot"{parts} FROM ({totals}) WHERE "m" IS NOT NULL GROUP BY {by}"m" HAVING sum("sign" * "n") > 0'
+
+
+def _instances(fragment: Fragment, source: Window, columns: str) -> str:
+    """Each source row once per instance that it is a piece of.
+
+    Instance m combines the source instances a*m + b + piece, so a source row at `slot` goes to (slot - b - piece) / a.
+    """
+    a, b = fragment.window.slide // source.slide, (fragment.window.offset - source.offset) // source.slide
+    table, columns = f'"all_{fragment.source}"', f"{columns}, " if columns else ""
+    count = len(fragment.pieces)
+    stride = fragment.pieces[1] - fragment.pieces[0] if count > 1 else 1
+    position = f'("slot" - {b})' if b else SLOT
+    regular = fragment.pieces == tuple(range(0, count * stride, stride))
+    if regular and a % stride == 0:
+        keep = f" WHERE {position} % {stride} = 0" if stride > 1 else ""
+        step = f"({position} // {stride})" if stride > 1 else position
+        return _contiguous(table, columns, step, a // stride, count, keep)
+    if regular and stride % a == 0:
+        keep = f" WHERE {position} % {a} = 0" if a > 1 else ""
+        first = f"{position} // {a}" if a > 1 else position
+        spread, every = (count - 1) * (stride // a), stride // a
+        return f'SELECT {columns}unnest(range({first} - {spread}, {first} + 1, {every})) AS "slot" FROM {table}{keep}'
+    values = ", ".join(f"({p})" for p in fragment.pieces)
+    rest = f'({position} - "piece")'
+    return f'SELECT {columns}{rest} // {a} AS "slot" FROM {table}, (VALUES {values}) AS pieces("piece") WHERE {rest} % {a} = 0'
+
+
+def _contiguous(table: str, columns: str, position: str, step: int, count: int, keep: str) -> str:
+    """Instance m combines positions step*m .. step*m + count - 1."""
+    last = floor_div(position, step)
+    if count == step:
+        return f'SELECT {columns}{last} AS "slot" FROM {table}{keep}'
+    if count < step:
+        inside = f"{position} - ({last}) * {step} < {count}"
+        return f'SELECT {columns}{last} AS "slot" FROM {table}{keep}{" AND" if keep else " WHERE"} {inside}'
+    first = floor_div(f"({position} - {count})", step) + " + 1"
+    return f'SELECT {columns}unnest(range({first}, {last} + 1)) AS "slot" FROM {table}{keep}'
+
+
+def emission_sql(query: Query, emission: Emission, number: int, inputs: tuple[str, ...], fragments: tuple[Fragment, ...]) -> str:
+    """Final instances of the fragments to the query's result columns. Fragments of other kinds of aggregates are stacked,
+    then combined: a part that a fragment lacks is NULL there, and combining ignores it."""
+    order = group_of(query).keys
+    keys = [f'"g{order.index(k.sql)}" AS "k{i}"' for i, k in enumerate(query.keys)]
+    aggregates = [f'{lowered(a, TIME)} AS "a{i}"' for i, a in enumerate(query.aggregates)]
+    source = _stacked(number, inputs, fragments, query_parts(query))
+    start = f'"slot" * {emission.window.slide} + {emission.window.offset}'
+    window = [
+        f'{_quoted(emission.window_id)} AS "window_id"',
+        f'make_timestamp({start}) AS "window_start"',
+        f'make_timestamp({start} + {emission.window.range}) AS "window_end"',
+    ]
+    inner = f"SELECT {', '.join([*keys, *aggregates, *window])} FROM ({source})"
+    outputs = ", ".join(f'CAST({o.sql} AS {o.type}) AS "{_escaped(o.name)}"' for o in query.outputs)
+    having = f" WHERE {query.having}" if query.having else ""
+    return f"SELECT {outputs} FROM ({inner}){having}"
+
+
+def query_parts(query: Query) -> tuple[PartColumn, ...]:
+    """The partial-aggregate columns that a query's results are lowered from."""
+    return tuple({p.name: p for a in query.aggregates for p in part_columns(a, TIME)}.values())
+
+
+def _stacked(number: int, inputs: tuple[str, ...], fragments: tuple[Fragment, ...], parts: tuple[PartColumn, ...]) -> str:
+    keys = _keys(fragments[0])
+    bounds = f'"slot" >= $low_{number} AND "slot" < $high_{number}'
+    derived = len(inputs) == 1 and fragments[0].source is not None
+    if derived:
+        return f'SELECT * FROM "{inputs[0]}" WHERE {bounds}'
+    stacked = " UNION ALL BY NAME ".join(f'SELECT * FROM "{i}" WHERE {bounds}' for i in inputs)
+    combined = [f'{p.combine} AS "{p.name}"' for p in parts]
+    return f"SELECT {', '.join([*keys, SLOT, *combined])} FROM ({stacked}) GROUP BY {_places(len(keys) + 1)}"
+
+
+def emission_steps(plan: Plan) -> tuple[EmissionStep, ...]:
+    """The SQL of every emission of a plan."""
+    steps = []
+    for i, e in enumerate(plan.emissions):
+        fragments = tuple(plan.fragment(id) for id in e.fragments)
+        inputs = tuple(f"new_{f.id}" if f.source else f"all_{f.id}" for f in fragments)
+        query = plan.query(e.query)
+        parts = frozenset(p.name for p in query_parts(query))
+        steps.append(EmissionStep(i, inputs, parts, emission_sql(query, e, i, inputs, fragments)))
+    return tuple(steps)
+
+
+def partition_sql(keys: int, partitions: int) -> str:
+    """The hash range of a row's key: monotone in the hash, so that ranges of another parallelism nest."""
+    if keys == 0:
+        return "0"
+    columns = ", ".join(f'"g{i}"' for i in range(keys))
+    return f"CAST(((hash({columns}) >> 32) * {partitions}) >> 32 AS INTEGER)"
+
+
+def _keys(fragment: Fragment) -> list[str]:
+    return [f'"g{i}"' for i in range(len(fragment.keys))]
+
+
+def _places(count: int) -> str:
+    return ", ".join(str(i + 1) for i in range(count))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _escaped(name: str) -> str:
+    return name.replace('"', '""')

@@ -1,0 +1,359 @@
+"""The one place that puts the parts together: names, plans, Spark, and the directory that survives."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+
+from thalweg.catalog import Catalog, known
+from thalweg.config import with_setting
+from thalweg.engine.kernel.connection import clean_message, infer_type
+from thalweg.engine.runner import BatchProgress, Runner, Stopping, Workload
+from thalweg.engine.spark import prepare, start_spark
+from thalweg.errors import InternalError, UsageError
+from thalweg.explain import Explanation, explain
+from thalweg.logical.query import Query
+from thalweg.logical.stream import Stream
+from thalweg.plan.build import Planner, build
+from thalweg.planning import planner_for
+from thalweg.results import as_format, read_results, result_files
+from thalweg.sources.dataframe import columns_of, packed_chunks
+from thalweg.sources.files import file_chunks, parquet_columns
+from thalweg.sources.inbox import Inbox
+from thalweg.sql import statements as st
+from thalweg.sql.binder import InferenceError, bind
+from thalweg.state.directory import Directory
+from thalweg.state.manifest import Manifest, latest
+
+CONSOLE = "console"
+
+
+class QueryHandle:
+    """A live query of a session."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session, self.name = session, name
+
+    @property
+    def query(self) -> Query:
+        """What it asks, as a frozen value."""
+        return self._session.catalog.queries[self.name]
+
+    @property
+    def directory(self) -> str:
+        """Where its result files are."""
+        return self._session.output_of(self.query)
+
+    def explain(self) -> str:
+        """The plan that it is part of, as text."""
+        return str(self._session.explain(self.query))
+
+    def drop(self) -> None:
+        """Take it out of the workload; its results stay."""
+        self._session.drop(self.name)
+
+    def results(self, format: str = "arrow") -> Any:
+        """All results so far: `arrow` (a pyarrow.Table), `pandas` or `spark` (DataFrames)."""
+        return as_format(lambda: read_results(self.query, self.directory), self.directory, format, self._session.spark)
+
+
+class Session:
+    """Continuous queries over streams, planned together, run as one Spark job per micro-batch.
+
+    `dir` keeps state, results and progress: a session opened on it again goes on where the last one stopped.
+    Without it a temporary directory is used.
+    """
+
+    def __init__(
+        self, dir: str | Path | None = None, spark: Any = None, master: str | None = None, settings: dict[str, str] | None = None
+    ) -> None:
+        self.directory = Directory(dir if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
+        self.catalog = Catalog()
+        for key, value in (settings or {}).items():
+            self.set(key, value)
+        self.listeners: list[Callable[[BatchProgress], None]] = []
+        self.fault: str | None = None
+        self._spark, self._master, self._own_spark = spark, master, spark is None
+        self._frames: dict[str, Any] = {}
+        self._inboxes: dict[str, Inbox] = {}
+        self._streaming: Any = None
+        self._runner: Runner | None = None
+        self._replans = 0
+        self._turn = threading.RLock()
+
+    # ---- declaring ----
+
+    def stream(self, name: str, source: Any, time: str, watermark: str = "0 seconds", columns: str | None = None, **options: Any) -> Stream:
+        """Declare a stream from a directory, a Spark streaming DataFrame, or an iterable of Arrow tables.
+
+        `columns` is `"auction BIGINT, price BIGINT, at TIMESTAMP"`; a DataFrame brings its own, Parquet files too.
+        Options are those of CREATE STREAM: format, files_per_batch, late_rows, idle_timeout, on_bad_file, ...
+        """
+        if isinstance(source, str | Path):
+            stream = _stream_of(name, columns, path=str(source), time=time, watermark=watermark, **options)
+        elif hasattr(source, "isStreaming"):
+            if not source.isStreaming:
+                raise UsageError(f"stream {name}: the DataFrame is not a streaming one", "read it with spark.readStream")
+            declared = ", ".join(f"`{c.name}` {c.type}" for c in columns_of(source))
+            stream = replace(_stream_of(name, declared, path="-", time=time, watermark=watermark, **options), format="dataframe", path=None)
+            self._frames[name] = source
+        elif isinstance(source, Iterable):
+            inbox = Inbox(self.directory.inbox / name, source)
+            stream = _stream_of(name, columns, path=str(inbox.path), time=time, watermark=watermark, **{"files_per_batch": 1, **options})
+            self._inboxes[name] = inbox
+        else:
+            raise UsageError(
+                f"stream {name}: can't read from {type(source).__name__}",
+                "give a path, a streaming DataFrame, or an iterable of Arrow tables",
+            )
+        return self._declare(stream)
+
+    def _declare(self, stream: Stream) -> Stream:
+        stream = replace(stream, path=_absolute(stream.path), late_rows=_absolute(stream.late_rows))
+        self.catalog = self.catalog.with_stream(stream)
+        return stream
+
+    def query(self, sql: str, name: str, into: str | None = None) -> QueryHandle:
+        """Create a query from a SELECT. Created while data flows, it begins with the first window after all rows seen."""
+        return self._create(st.CreateQuery(name, into, st.parse_select(sql), sql))
+
+    def _create(self, statement: st.CreateQuery) -> QueryHandle:
+        query = self._bind(statement.select, statement.name, statement.into)
+        query = replace(query, into=CONSOLE if query.into == CONSOLE else _absolute(query.into))
+        self._check_output(query)
+        self.catalog = self.catalog.with_query(query)
+        self._changed()
+        return QueryHandle(self, query.name)
+
+    def _bind(self, select: st.ParsedSelect, name: str, into: str | None = None) -> Query:
+        return bind(select, name=name, into=into, streams=self.catalog.streams, infer=_infer)
+
+    def _check_output(self, query: Query) -> None:
+        """Refuse a result directory that another query uses, or that holds what this query did not write."""
+        taken = {self.output_of(q): q.name for q in self.catalog.queries.values()}
+        directory = self.output_of(query)
+        if directory in taken and query.name != taken[directory]:
+            raise UsageError(f"{directory}: query {taken[directory]} writes there", "give each query a directory of its own")
+
+    def drop(self, name: str) -> None:
+        """Drop a query; the others go on."""
+        self.catalog = self.catalog.without_query(name)
+        self._changed()
+
+    def set(self, key: str, value: str) -> None:
+        """Change a setting; one that concerns the plan makes the workload be planned again."""
+        self.catalog = replace(self.catalog, config=with_setting(self.catalog.config, key, value))
+        if key.startswith("plan.") and getattr(self, "_runner", None) is not None:
+            self.replan()
+
+    def sql(self, text: str, origin: str = "") -> list[Any]:
+        """Run a script of statements; returns what each of them has to show (a text or a handle, or None)."""
+        return [self._execute(s) for s in st.parse_script(text, origin)]
+
+    def _execute(self, statement: st.Statement) -> Any:
+        match statement:
+            case st.CreateStream(stream):
+                self._declare(stream)
+            case st.CreateTable(relation):
+                self.catalog = self.catalog.with_relation(replace(relation, path=_absolute(relation.path) or ""))
+            case st.CreateQuery():
+                return self._create(statement)
+            case st.DropQuery(name):
+                self.drop(name)
+            case st.DropStream(name):
+                self.catalog = self.catalog.without_stream(name)
+            case st.DropTable(name):
+                self.catalog = self.catalog.without_relation(name)
+            case st.SetOption(key, value):
+                self.set(key, value)
+            case st.Show(what):
+                from thalweg.show import show
+
+                return show(self, what)
+            case st.Explain():
+                return self._explain_statement(statement)
+        return None
+
+    def _explain_statement(self, statement: st.Explain) -> Explanation:
+        if statement.select is not None:
+            return self.explain(self._bind(statement.select, "query"), analyze=statement.analyze)
+        if statement.query is not None:
+            known(statement.query, self.catalog.queries, "query")
+            return self.explain(self.catalog.queries[statement.query], analyze=statement.analyze)
+        return self.explain(analyze=statement.analyze)
+
+    def explain(self, query: Query | None = None, analyze: bool = False) -> Explanation:
+        """How the workload (with this query) is computed, with the alternatives and their costs."""
+        queries = {**self.catalog.queries, **({query.name: query} if query else {})}
+        running = self._runner
+        plan = running.plan if running is not None and running.plan.queries else None
+        if plan is None or (query is not None and query.name not in self.catalog.queries):
+            plan = build(self.catalog.streams.values(), queries.values(), self._planner())
+        measured = running.manifest if running is not None and analyze else None
+        return explain(plan, self.catalog.config, query.name if query else None, measured)
+
+    def _planner(self) -> Planner:
+        return planner_for(self.catalog.config, self._runner.manifest if self._runner is not None else None)
+
+    def latest_manifest(self) -> Manifest:
+        """What the last committed batch left behind."""
+        return self._runner.manifest if self._runner is not None else latest(self.directory.manifests)
+
+    def output_of(self, query: Query) -> str:
+        """The directory of a query's results."""
+        return query.into if query.into and query.into != CONSOLE else str(self.directory.results / query.name)
+
+    # ---- running ----
+
+    @property
+    def spark(self) -> Any:
+        """The Spark session, started when first needed."""
+        if self._spark is None:
+            self._spark = start_spark(self._master)
+        return self._spark
+
+    @property
+    def runner(self) -> Runner:
+        """The runner over this session's directory."""
+        if self._runner is None:
+            self.directory.create()
+            self.directory.lock()
+            partitions = self.catalog.config.partitions or int(self.spark.sparkContext.defaultParallelism)
+            self._runner = Runner(self.directory, partitions, self._plan_windows)
+        return self._runner
+
+    def _plan_windows(self, *args: Any) -> Any:
+        return self._planner()(*args)
+
+    def start(self, available_now: bool = False) -> None:
+        """Start the streaming query. It runs in the background until `stop`."""
+        if self._streaming is not None and self._streaming.isActive:
+            raise UsageError("the session runs already", "stop it first")
+        if not self.catalog.streams:
+            raise UsageError("there is no stream to read", "declare one with CREATE STREAM")
+        prepare(self.spark)
+        for inbox in self._inboxes.values():
+            inbox.fill(available_now)
+        runner = self.runner
+        runner.failure, runner.stopping, runner.fault, runner.listeners = None, False, self.fault, self.listeners
+        self._check_new_outputs(runner)
+        self._changed()
+        runner.recover()
+        writer = self._sources().writeStream.foreachBatch(self._guarded).option("checkpointLocation", str(self.directory.checkpoint))
+        trigger = {"availableNow": True} if available_now else {"processingTime": f"{self.catalog.config.trigger} seconds"}
+        self._streaming = writer.trigger(**trigger).start()
+
+    def _guarded(self, frame: Any, batch: int) -> None:
+        with self._turn:
+            self.runner.on_batch(frame, batch)
+
+    def _check_new_outputs(self, runner: Runner) -> None:
+        before = {q.name for q in runner.plan.queries}
+        for query in self.catalog.queries.values():
+            directory = self.output_of(query)
+            if query.name not in before and result_files(directory):
+                raise UsageError(
+                    f"{directory}: holds results of an earlier query", f"remove them, or give query {query.name} another INTO directory"
+                )
+
+    def _sources(self) -> Any:
+        frames = [
+            packed_chunks(self._frames[s.name], s.name) if s.format == "dataframe" else file_chunks(self.spark, s)
+            for s in self.catalog.streams.values()
+        ]
+        whole = frames[0]
+        for frame in frames[1:]:
+            whole = whole.union(frame)
+        return whole
+
+    def _changed(self) -> None:
+        """Tell the runner the workload as it is now; the next batch runs it."""
+        if self._runner is None:
+            return
+        queries, streams = self.catalog.queries.values(), self.catalog.streams.values()
+        outputs = {q.name: self.output_of(q) for q in queries}
+        outputs |= {f"late:{s.name}": s.late_rows for s in streams if s.late_rows}
+        self._runner.workload = Workload(tuple(streams), tuple(queries), outputs, self._replans)
+
+    def replan(self) -> None:
+        """Plan the whole workload again at the next batch, with what is known by then."""
+        self._replans += 1
+        self._changed()
+
+    def run_available(self) -> None:
+        """Process everything that is there now, then return."""
+        self.start(available_now=True)
+        self.wait()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the streaming query ends (True) or the time is up (False); an error of a batch is raised here."""
+        try:
+            done = self._streaming.awaitTermination(timeout) if timeout is not None else self._streaming.awaitTermination()
+        except Exception as e:
+            self._raise_failure(e)
+            return True
+        return True if timeout is None else bool(done)
+
+    def _raise_failure(self, error: Exception) -> None:
+        failure = self.runner.failure
+        if isinstance(failure, Stopping):
+            return
+        if failure is not None:
+            raise failure
+        raise InternalError(f"the streaming query failed: {str(error).strip().splitlines()[0]}") from error
+
+    def stop(self) -> None:
+        """Stop between two batches and let the directory go."""
+        if self._runner is not None:
+            self._runner.stopping = True
+        if self._streaming is not None:
+            with self._turn:
+                self._streaming.stop()
+            self._streaming = None
+        self.directory.unlock()
+        self._runner = None
+
+    def close(self) -> None:
+        """Stop, and end the Spark session if this session started it."""
+        self.stop()
+        if self._own_spark and self._spark is not None:
+            self._spark.stop()
+            self._spark = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _stream_of(name: str, columns: str | None, **options: Any) -> Stream:
+    """A stream by way of the SQL that declares it, so that there is one set of checks."""
+    if columns is None:
+        columns = parquet_columns(options["path"], name)
+    given = ", ".join(
+        f"{k} = '{str(v).replace(chr(39), chr(39) * 2)}'" for k, v in {"format": "parquet", **options}.items() if v is not None
+    )
+    statement = st.parse_statement(f"CREATE STREAM `{name}` ({columns}) WITH ({given})", "stream")
+    assert isinstance(statement, st.CreateStream)
+    return statement.stream
+
+
+def _infer(sql: str, columns: Any) -> str:
+    try:
+        return infer_type(sql, columns)
+    except duckdb.Error as e:
+        raise InferenceError(clean_message(e)) from e
+
+
+def _absolute(path: str | None) -> str | None:
+    if path is None or "://" in path:
+        return path
+    return str(Path(path).absolute())

@@ -1,0 +1,190 @@
+"""Calls of aggregate functions to the aggregates of the query model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from thalweg.logical.aggregates import AGGREGATES, AggregateFunction, lowered, part_columns
+from thalweg.logical.query import Aggregate, Expr
+from thalweg.sql.conditions import all_of, conjunction
+from thalweg.sql.inference import Infer
+from thalweg.sql.types import is_numeric
+from thalweg.sql.writer import Writer, is_constant, unwrapped
+
+NAMES = {
+    "COUNT": "COUNT", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX", "AVG": "AVG", "MEAN": "AVG",
+    "VAR_POP": "VAR_POP", "VAR_SAMP": "VAR_SAMP", "VARIANCE": "VAR_SAMP",
+    "STDDEV_POP": "STDDEV_POP", "STDDEV_SAMP": "STDDEV_SAMP", "STDDEV": "STDDEV_SAMP", "STD": "STDDEV_SAMP",
+    "BOOL_AND": "BOOL_AND", "EVERY": "BOOL_AND", "BOOL_OR": "BOOL_OR", "ANY": "BOOL_OR", "SOME": "BOOL_OR",
+    "MIN_BY": "MIN_BY", "ARG_MIN": "MIN_BY", "MAX_BY": "MAX_BY", "ARG_MAX": "MAX_BY",
+    "FIRST": "FIRST", "FIRST_VALUE": "FIRST", "LAST": "LAST", "LAST_VALUE": "LAST",
+    "MEDIAN": "MEDIAN", "PERCENTILE": "PERCENTILE", "PERCENTILE_CONT": "PERCENTILE", "COUNT_IF": "COUNT_ROWS",
+}  # fmt: skip
+UNSUPPORTED = frozenset({
+    "ANY_VALUE", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE", "PERCENTILE_APPROX", "PERCENTILE_DISC", "ARRAY_AGG",
+    "COLLECT_LIST", "COLLECT_SET", "BIT_AND", "BIT_OR", "BIT_XOR", "CORR", "COVAR_POP", "COVAR_SAMP", "GROUPING",
+    "GROUPING_ID", "HISTOGRAM_NUMERIC", "KURTOSIS", "SKEWNESS", "LISTAGG", "STRING_AGG", "MODE", "REGR_COUNT", "REGR_SLOPE",
+    "REGR_INTERCEPT", "REGR_R2", "TRY_SUM", "TRY_AVG",
+})  # fmt: skip
+TIME = '"__time"'
+_WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+
+
+@dataclass(frozen=True)
+class CallSyntax:
+    """An aggregate call taken apart."""
+
+    node: exp.Expr
+    name: str
+    args: tuple[exp.Expr, ...]
+    distinct: bool = False
+    where: exp.Expr | None = None
+    ignore_nulls: bool = False
+    order: exp.Expr | None = None
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node is a call of an aggregate function."""
+    while isinstance(node, _WRAPPERS):
+        node = node.this
+    return isinstance(node, exp.Anonymous) and node.name.upper() in NAMES.keys() | UNSUPPORTED
+
+
+def bind_aggregate(writer: Writer, node: exp.Expr) -> Aggregate:
+    """The aggregate that a call asks for; `writer` writes its arguments over the rows of the stream."""
+    call = _taken_apart(writer, node)
+    if call.name in UNSUPPORTED:
+        hint = {"ANY_VALUE": "use FIRST(x)", "APPROX_COUNT_DISTINCT": "use COUNT(DISTINCT x)"}.get(call.name)
+        raise writer.source.at(node, f"{call.name} is not supported", hint)
+    if call.distinct and call.name != "COUNT":
+        raise writer.source.at(node, f"{call.name}(DISTINCT ...) is not supported", "only COUNT takes DISTINCT")
+    if call.order is not None and call.name != "PERCENTILE_CONT":
+        raise writer.source.at(call.order, f"WITHIN GROUP of {call.name} is not supported")
+    return _BUILDERS.get(call.name, _simple)(writer, call)
+
+
+def aggregate_type(aggregate: Aggregate, types: dict[str, str], infer: Infer) -> str:
+    """The type of an aggregate's result: that of its parts over the rows, lowered."""
+    scope = types | {TIME.strip('"'): "BIGINT"}
+    parts = {p.name: infer(p.lift, scope) for p in part_columns(aggregate, TIME)}
+    return infer(lowered(aggregate, TIME), parts)
+
+
+def _taken_apart(writer: Writer, node: exp.Expr) -> CallSyntax:
+    where, ignore, order, inner = None, False, None, node
+    while isinstance(inner, _WRAPPERS):
+        if isinstance(inner, exp.Filter):
+            where = inner.expression.this
+        elif isinstance(inner, exp.WithinGroup):
+            order = inner.expression
+        else:
+            ignore = ignore or isinstance(inner, exp.IgnoreNulls)
+        inner = inner.this
+    args, distinct = list(inner.expressions), False
+    if len(args) == 1 and isinstance(args[0], exp.Distinct):
+        args, distinct = list(args[0].expressions), True
+    if args and isinstance(args[0], exp.IgnoreNulls | exp.RespectNulls):
+        ignore, args[0] = isinstance(args[0], exp.IgnoreNulls), args[0].this
+    return CallSyntax(node, inner.name.upper(), tuple(args), distinct, where, ignore, order)
+
+
+def _simple(writer: Writer, call: CallSyntax) -> Aggregate:
+    function = AGGREGATES[NAMES[call.name]]
+    _check_count(writer, call, function.arity)
+    args = tuple(_argument(writer, a, call, function) for a in call.args)
+    return Aggregate(function.name, args, _where(writer, call))
+
+
+def _count(writer: Writer, call: CallSyntax) -> Aggregate:
+    _check_count(writer, call, 1)
+    arg = call.args[0]
+    if isinstance(arg, exp.Star) or (is_constant(arg) and not isinstance(unwrapped(arg), exp.Null) and not call.distinct):
+        return Aggregate("COUNT_ROWS", (), _where(writer, call))
+    function = AGGREGATES["COUNT_DISTINCT" if call.distinct else "COUNT"]
+    return Aggregate(function.name, (_argument(writer, arg, call, function),), _where(writer, call))
+
+
+def _count_if(writer: Writer, call: CallSyntax) -> Aggregate:
+    _check_count(writer, call, 1)
+    return Aggregate("COUNT_ROWS", (), _where(writer, _restricted(call, call.args[0])))
+
+
+def _first_or_last(writer: Writer, call: CallSyntax) -> Aggregate:
+    if len(call.args) == 2 and isinstance(flag := unwrapped(call.args[1]), exp.Boolean):
+        call = replace(call, args=call.args[:1], ignore_nulls=bool(flag.this))
+    _check_count(writer, call, 1)
+    if call.ignore_nulls:
+        call = _restricted(call, exp.Not(this=exp.Is(this=call.args[0].copy(), expression=exp.Null())))
+    return _simple(writer, call)
+
+
+def _restricted(call: CallSyntax, condition: exp.Expr) -> CallSyntax:
+    """The call over the rows that satisfy one more condition."""
+    both = condition if call.where is None else exp.And(this=condition.copy(), expression=call.where.copy())
+    return replace(call, where=both)
+
+
+def _percentile(writer: Writer, call: CallSyntax) -> Aggregate:
+    _check_count(writer, call, 2)
+    return _at_fraction(writer, call, call.args[0], _fraction(writer, call.args[1]))
+
+
+def _percentile_cont(writer: Writer, call: CallSyntax) -> Aggregate:
+    ordered = call.order.expressions if call.order is not None else []
+    if len(ordered) != 1 or len(call.args) != 1:
+        hint = "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)"
+        raise writer.source.at(call.node, "PERCENTILE_CONT takes a fraction and one order", hint)
+    fraction = _fraction(writer, call.args[0])
+    return _at_fraction(writer, call, ordered[0].this, 1 - fraction if ordered[0].args.get("desc") else fraction)
+
+
+def _at_fraction(writer: Writer, call: CallSyntax, value: exp.Expr, fraction: Decimal) -> Aggregate:
+    function = AGGREGATES["PERCENTILE"]
+    text = f"{fraction.normalize():f}"
+    return Aggregate(function.name, (_argument(writer, value, call, function),), _where(writer, call), (text,))
+
+
+def _fraction(writer: Writer, node: exp.Expr) -> Decimal:
+    inner = unwrapped(node)
+    if not isinstance(inner, exp.Literal) or inner.is_string or len(inner.name) > 20 or not 0 <= Decimal(inner.name) <= 1:
+        raise writer.source.at(node, "the fraction must be a constant from 0 to 1", "write a number like 0.95")
+    return Decimal(inner.name)
+
+
+def _check_count(writer: Writer, call: CallSyntax, count: int) -> None:
+    if len(call.args) != count:
+        raise writer.source.at(call.node, f"{call.name} takes {count} argument{'s' * (count != 1)}, not {len(call.args)}")
+
+
+def _argument(writer: Writer, node: exp.Expr, call: CallSyntax, function: AggregateFunction) -> Expr:
+    if isinstance(node, exp.Star):
+        raise writer.source.at(call.node, f"{call.name}(*) has no meaning", "name a column")
+    type_ = writer.type(node)
+    if function.numeric and not is_numeric(type_):
+        raise writer.source.at(node, f"{call.name} takes numbers, not {type_}", "CAST the argument to a number")
+    if function.name.startswith("BOOL_") and type_ != "BOOLEAN":
+        raise writer.source.at(node, f"{call.name} takes a condition, not {type_}", "compare the argument with something")
+    return Expr(writer.sql(node), type_)
+
+
+def _where(writer: Writer, call: CallSyntax) -> Expr | None:
+    if call.where is None:
+        return None
+    condition = all_of(conjunction(writer, call.where))
+    return Expr(condition, "BOOLEAN") if condition else None
+
+
+_BUILDERS: dict[str, Callable[[Writer, CallSyntax], Aggregate]] = {
+    "COUNT": _count,
+    "COUNT_IF": _count_if,
+    "FIRST": _first_or_last,
+    "FIRST_VALUE": _first_or_last,
+    "LAST": _first_or_last,
+    "LAST_VALUE": _first_or_last,
+    "PERCENTILE": _percentile,
+    "PERCENTILE_CONT": _percentile_cont,
+}

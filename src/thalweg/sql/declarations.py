@@ -1,0 +1,212 @@
+"""CREATE STREAM and CREATE TABLE: columns and options to the values of the query model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from thalweg.logical.query import WINDOW_COLUMNS
+from thalweg.logical.stream import FILE_FORMATS, Column, Relation, Stream
+from thalweg.sql.durations import parse_duration
+from thalweg.sql.source import Source, Span, suggestion
+
+T = TypeVar("T")
+READER_OPTIONS: dict[str, tuple[str, ...]] = {
+    "parquet": (),
+    "csv": ("header", "delimiter", "quote", "escape", "null_value", "comment", "date_format", "timestamp_format", "compression"),
+    "json": ("date_format", "timestamp_format", "compression"),
+}
+STREAM_OPTIONS = (
+    "format", "path", "time", "watermark", "files_per_batch", "bytes_per_batch", "late_rows", "idle_timeout", "on_bad_file",
+)  # fmt: skip
+TABLE_OPTIONS = ("format", "path")
+RESERVED_PREFIX = "__"
+_BYTES = re.compile(r"[1-9]\d{0,17}\s*([kmgt]b?|b)?", re.IGNORECASE)
+
+
+class OptionError(ValueError):
+    """A value that an option can't have."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class ColumnSyntax:
+    """A column as declared."""
+
+    name: str
+    type: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class OptionSyntax:
+    """An option as given: `watermark = '5 seconds'`."""
+
+    key: str
+    value: str
+    key_span: Span
+    value_span: Span
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A stream or table as declared, not yet checked."""
+
+    kind: str
+    name: str
+    columns: tuple[ColumnSyntax, ...]
+    options: tuple[OptionSyntax, ...]
+    span: Span
+
+
+def stream(source: Source, declared: Declaration) -> Stream:
+    """The stream that CREATE STREAM declares."""
+    columns = _columns(source, declared)
+    given = _options(source, declared, STREAM_OPTIONS)
+    format_ = given.format()
+    time = given.get("time", lambda text: _time_column(text, columns), required="time = 'at', the event-time column,")
+    return Stream(
+        name=declared.name,
+        columns=columns,
+        time=time or "",
+        delay=given.get("watermark", _delay) or 0,
+        format=format_,
+        path=given.get("path", _filled, required="path = 'data/bid', where the files are,"),
+        files_per_batch=given.get("files_per_batch", _count),
+        bytes_per_batch=given.get("bytes_per_batch", _bytes),
+        late_rows=given.get("late_rows", _filled),
+        idle_timeout=given.get("idle_timeout", _timeout),
+        on_bad_file=given.get("on_bad_file", _one_of("stop", "skip")) or "stop",
+        options=given.reader_options(format_),
+    )
+
+
+def relation(source: Source, declared: Declaration) -> Relation:
+    """The relation that CREATE TABLE declares."""
+    columns = _columns(source, declared)
+    given = _options(source, declared, TABLE_OPTIONS)
+    format_ = given.format()
+    path = given.get("path", _filled, required="path = 'data/person.csv', where the file is,")
+    return Relation(declared.name, columns, format_, path or "", given.reader_options(format_))
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of one declaration by name; what is wrong is an error at the option's place."""
+
+    source: Source
+    declared: Declaration
+    by_key: Mapping[str, OptionSyntax]
+
+    def get(self, key: str, read: Callable[[str], T], required: str | None = None) -> T | None:
+        """The value of an option as `read` gives it; None where it may be left out and is."""
+        option = self.by_key.get(key)
+        if option is None and required is None:
+            return None
+        if option is None:
+            thing = f"{self.declared.kind.lower()} {self.declared.name}"
+            raise self.source.error(f"{thing} has no {key}", self.declared.span, f"add {required} to WITH")
+        try:
+            return read(option.value)
+        except ValueError as error:
+            raise self.source.error(str(error), option.value_span, getattr(error, "hint", None)) from None
+
+    def format(self) -> str:
+        """The file format."""
+        return self.get("format", _one_of(*FILE_FORMATS), required="format = 'parquet', 'csv' or 'json'") or ""
+
+    def reader_options(self, format_: str) -> tuple[tuple[str, str], ...]:
+        """The options for reading files of a format, in order of name."""
+        for key, option in self.by_key.items():
+            formats = [f for f, options in READER_OPTIONS.items() if key in options]
+            if formats and format_ not in formats:
+                raise self.source.error(f"{key} is an option of {' and '.join(formats)}, not of {format_}", option.key_span, "remove it")
+        return tuple(sorted((k, o.value) for k, o in self.by_key.items() if k in READER_OPTIONS[format_]))
+
+
+def _options(source: Source, declared: Declaration, known: tuple[str, ...]) -> _Options:
+    readers = tuple(dict.fromkeys(o for options in READER_OPTIONS.values() for o in options))
+    by_key: dict[str, OptionSyntax] = {}
+    for option in declared.options:
+        key = option.key.lower()
+        if key not in known and key not in readers:
+            hint = suggestion(key, (*known, *readers), "options are")
+            raise source.error(f"unknown option {option.key} of a {declared.kind.lower()}", option.key_span, hint)
+        if key in by_key:
+            raise source.error(f"option {option.key} is given twice", option.key_span, "keep one of them")
+        by_key[key] = option
+    return _Options(source, declared, by_key)
+
+
+def _columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
+    seen: set[str] = set()
+    for column in declared.columns:
+        low = column.name.lower()
+        if low in seen:
+            raise source.error(f"column {column.name} is declared twice", column.span, "names differ by more than case")
+        if low in WINDOW_COLUMNS or low.startswith(RESERVED_PREFIX):
+            raise source.error(f"column name {column.name} is reserved", column.span, "rename the column")
+        seen.add(low)
+    return tuple(Column(c.name, c.type) for c in declared.columns)
+
+
+def _time_column(text: str, columns: tuple[Column, ...]) -> str:
+    column = next((c for c in columns if c.name.lower() == text.lower()), None)
+    if column is None:
+        raise OptionError(f"unknown column {text}", suggestion(text, [c.name for c in columns], "columns are"))
+    if column.type != "TIMESTAMP":
+        raise OptionError(f"the time column {column.name} is {column.type}, not TIMESTAMP", f"declare it as {column.name} TIMESTAMP")
+    return column.name
+
+
+def _micros(text: str) -> int:
+    length = parse_duration(text)
+    if length.months:
+        raise OptionError(f"{text!r} has no fixed length", "write it in days")
+    return length.micros
+
+
+def _delay(text: str) -> int:
+    micros = _micros(text)
+    if micros < 0:
+        raise OptionError(f"{text!r} is negative", "write '0 seconds' or more")
+    return micros
+
+
+def _timeout(text: str) -> int:
+    micros = _micros(text)
+    if micros <= 0:
+        raise OptionError(f"{text!r} is not above zero", "write a duration like '10 seconds'")
+    return micros
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10) or int(text) == 0:
+        raise OptionError(f"{text!r} is not a whole number above zero", "write a number like 4")
+    return int(text)
+
+
+def _bytes(text: str) -> str:
+    if not _BYTES.fullmatch(text.strip()):
+        raise OptionError(f"{text!r} is not a number of bytes", "write a number and k, m or g, like '64m'")
+    return "".join(text.split()).lower()
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise OptionError("the value is empty", "write a path")
+    return text
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.lower() not in choices:
+            raise OptionError(f"{text!r} is not one of {', '.join(choices)}", suggestion(text, choices, "write one of"))
+        return text.lower()
+
+    return read

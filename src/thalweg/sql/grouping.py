@@ -1,0 +1,67 @@
+"""GROUP BY: windows and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from thalweg.logical.query import Expr
+from thalweg.logical.windows import NamedWindow
+from thalweg.sql.rows import Rows, is_window_reference
+from thalweg.sql.source import Span, span_of
+from thalweg.sql.windows import NO_WINDOW_HINT, bind_windows, is_window
+from thalweg.sql.writer import unwrapped
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What results are grouped by."""
+
+    keys: tuple[Expr, ...]
+    windows: tuple[NamedWindow, ...]
+
+
+def bind_grouping(rows: Rows, select: exp.Select) -> Grouping:
+    """The keys and windows of a SELECT, in the order of GROUP BY."""
+    group = select.args.get("group")
+    if group is None:
+        raise rows.source.error("the query has no window", _end(rows, select), NO_WINDOW_HINT)
+    items = list(_items(rows, select, group))
+    windows = bind_windows(rows.source, [i for i in items if is_window(i)], rows.stream)
+    keys = [rows.expression(i, "GROUP BY") for i in items if not is_window(i)]
+    if not windows:
+        raise rows.source.at(group, "the query has no window", NO_WINDOW_HINT)
+    return Grouping(tuple(dict.fromkeys(keys)), windows)
+
+
+def _items(rows: Rows, select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
+    """The items of GROUP BY, with ordinals and aliases of SELECT replaced; the window's own columns are implied."""
+    for item in group.expressions:
+        node = unwrapped(item)
+        if isinstance(node, exp.Literal) and not node.is_string:
+            node = _ordinal(rows, select, node)
+        elif isinstance(node, exp.Column) and node.args.get("table") is None and rows.column(node) is None:
+            node = _aliased(select, node) or node
+        implied = isinstance(node, exp.Column) and is_window_reference(node) and rows.column(node) is None
+        if not implied:
+            yield node
+
+
+def _ordinal(rows: Rows, select: exp.Select, node: exp.Expr) -> exp.Expr:
+    count = len(select.expressions)
+    if not node.name.isdecimal() or len(node.name) > 9 or not 1 <= int(node.name) <= count:
+        raise rows.source.at(node, f"GROUP BY {node.name} is no position in SELECT", f"write a number from 1 to {count}")
+    item = select.expressions[int(node.name) - 1]
+    return unwrapped(item.this if isinstance(item, exp.Alias) else item)
+
+
+def _aliased(select: exp.Select, node: exp.Column) -> exp.Expr | None:
+    items = [i for i in select.expressions if isinstance(i, exp.Alias) and i.alias.lower() == node.name.lower()]
+    return unwrapped(items[0].this) if items else None
+
+
+def _end(rows: Rows, select: exp.Select) -> Span:
+    span = span_of(select) or (0, 1)
+    return (span[0], span[0] + len("SELECT"))

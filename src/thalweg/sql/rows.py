@@ -1,0 +1,83 @@
+"""The rows of the stream as the scope of WHERE, GROUP BY and the arguments of aggregates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from thalweg.logical.query import WINDOW_COLUMNS, Expr
+from thalweg.logical.stream import Stream
+from thalweg.sql import literals
+from thalweg.sql.aggregates import is_aggregate
+from thalweg.sql.conditions import CONDITIONS
+from thalweg.sql.expressions import OPERATORS
+from thalweg.sql.functions import CALLS
+from thalweg.sql.inference import Infer
+from thalweg.sql.source import Source, span_of, suggestion
+from thalweg.sql.writer import Forms, Writer
+
+FORMS: Forms = {**CONDITIONS, **OPERATORS, **CALLS}
+_NO_AGGREGATE = {
+    "WHERE": "put the condition into HAVING",
+    "GROUP BY": "group by the argument, or leave it out",
+    "FILTER": "filter rows by their columns",
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The stream that is read, under the name it has in the query."""
+
+    source: Source
+    stream: Stream
+    alias: str
+    infer: Infer
+
+    def writer(self, place: str) -> Writer:
+        """What writes expressions over rows in some place of the query."""
+        return Writer(self.source, FORMS, lambda sql: self.infer(sql, self.stream.types), lambda node: self._leaf(node, place))
+
+    def expression(self, node: exp.Expr, place: str) -> Expr:
+        """A typed expression over rows."""
+        writer = self.writer(place)
+        return Expr(writer.sql(node), writer.type(node))
+
+    def column(self, node: exp.Column) -> str | None:
+        """The column of the stream that a reference names, in the case of its declaration."""
+        return next((c.name for c in self.stream.columns if c.name.lower() == node.name.lower()), None)
+
+    def check_qualifier(self, node: exp.Column) -> None:
+        """Refuse a reference through a name that is not the stream's."""
+        qualifier = node.args.get("table")
+        if qualifier is not None and (node.args.get("db") or qualifier.name.lower() != self.alias.lower()):
+            hint = suggestion(qualifier.name, [self.alias], "the query reads")
+            raise self.source.error(f"unknown stream {qualifier.name}", span_of(qualifier) or (0, 1), hint)
+
+    def unknown(self, node: exp.Column) -> Exception:
+        """The error for a column that nothing has."""
+        names = [c.name for c in self.stream.columns]
+        return self.source.at(node, f"unknown column {node.name}", suggestion(node.name, names, f"columns of {self.stream.name} are"))
+
+    def _leaf(self, node: exp.Expr, place: str) -> str | None:
+        if is_aggregate(node):
+            if place == "an aggregate":
+                raise self.source.at(node, "an aggregate can't be the argument of another", "aggregate once")
+            raise self.source.at(node, f"an aggregate can't stand in {place}", _NO_AGGREGATE.get(place))
+        if not isinstance(node, exp.Column):
+            return None
+        if is_window_reference(node) and self.column(node) is None:
+            raise self.source.at(node, f"{self.source.written(node)} is not known in {place}", "use it in SELECT or HAVING")
+        self.check_qualifier(node)
+        name = self.column(node)
+        if name is None:
+            raise self.unknown(node)
+        return literals.name(name)
+
+
+def is_window_reference(node: exp.Column) -> bool:
+    """Whether a reference has the form of a window column: `window_end`, `window.end`, `window`."""
+    qualifier = node.args.get("table")
+    if qualifier is not None:
+        return qualifier.name.lower() == "window" and node.name.lower() in ("start", "end")
+    return node.name.lower() in WINDOW_COLUMNS or node.name.lower() == "window"

@@ -1,0 +1,230 @@
+"""The grammar of statements: CREATE, DROP, EXPLAIN, SHOW, SET around queries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from thalweg.sql.declarations import ColumnSyntax, Declaration, OptionSyntax
+from thalweg.sql.dialect import ThalwegParser
+from thalweg.sql.nodes import Misparse
+from thalweg.sql.source import Span, did_you_mean, span_of, suggestion
+
+T = TypeVar("T")
+KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "INTO", "WITH")
+SHOWN = ("QUERIES", "STREAMS", "PLAN", "STATISTICS")
+_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class CreateSyntax:
+    """CREATE STREAM or TABLE."""
+
+    declaration: Declaration
+    span: Span
+
+
+@dataclass(frozen=True)
+class QuerySyntax:
+    """CREATE QUERY; without a name, a SELECT on its own."""
+
+    name: str | None
+    into: str | None
+    node: exp.Query
+    span: Span
+
+
+@dataclass(frozen=True)
+class DropSyntax:
+    """DROP QUERY, STREAM or TABLE."""
+
+    kind: str
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class ExplainSyntax:
+    """EXPLAIN of a SELECT, of a query by name, or of everything."""
+
+    analyze: bool
+    node: exp.Query | None
+    query: str | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class ShowSyntax:
+    """SHOW."""
+
+    what: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class SetSyntax:
+    """SET key = value."""
+
+    key: str
+    value: str
+    span: Span
+
+
+StatementSyntax = CreateSyntax | QuerySyntax | DropSyntax | ExplainSyntax | ShowSyntax | SetSyntax
+
+
+class StatementParser(ThalwegParser):
+    """Parses one statement."""
+
+    def parse_statement(self, tokens: list[Token], text: str) -> StatementSyntax:
+        """The statement that the tokens of a text are."""
+        self.reset()
+        self.sql, self._chunks = text, [tokens]
+        self._advance_chunk()
+        parsed = self._read_statement((tokens[0].start, tokens[-1].end + 1))
+        if self._curr:
+            near = did_you_mean(self._prev.text, KEYWORDS) if self._prev else None
+            hint = f"did you mean {near} instead of {self._prev.text}?" if near and near != self._prev.text.upper() else None
+            raise Misparse(f"unexpected {self._curr.text}", (self._curr.start, self._curr.end + 1), hint)
+        return parsed
+
+    def _read_statement(self, span: Span) -> StatementSyntax:
+        if self._match_text_seq("CREATE"):
+            return self._read_create(span)
+        if self._match_text_seq("DROP"):
+            kind = self._word(("QUERY", "STREAM", "TABLE"))
+            return DropSyntax(kind, self._name(kind.lower()), span)
+        if self._match_text_seq("EXPLAIN"):
+            return self._read_explain(span)
+        if self._match_text_seq("SHOW"):
+            return ShowSyntax(self._word(SHOWN), span)
+        if self._match_text_seq("SET"):
+            return self._read_set(span)
+        if self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES):
+            return QuerySyntax(None, None, self._query(), span)
+        word = self._curr.text
+        hint = suggestion(word, ("CREATE", "DROP", "EXPLAIN", "SHOW", "SET"), "statements begin with")
+        raise Misparse(f"unexpected {word}", (self._curr.start, self._curr.end + 1), hint)
+
+    def _read_create(self, span: Span) -> StatementSyntax:
+        kind = self._word(("STREAM", "TABLE", "QUERY"))
+        if kind != "QUERY":
+            return CreateSyntax(self._declaration(kind), span)
+        name = self._name("query")
+        into = self._string("the path to write to") if self._match_text_seq("INTO") else None
+        if self._match_text_seq("WITH", advance=False):
+            raise Misparse("WITH options of a query are not supported", (self._curr.start, self._curr.end + 1), "remove them")
+        self._require(TokenType.ALIAS, "INTO or AS" if into is None else "AS")
+        return QuerySyntax(name, into, self._query(), span)
+
+    def _read_explain(self, span: Span) -> StatementSyntax:
+        analyze = self._match_text_seq("ANALYZE")
+        if not self._curr:
+            return ExplainSyntax(analyze, None, None, span)
+        if self._match_text_seq("QUERY"):
+            return ExplainSyntax(analyze, None, self._name("query"), span)
+        return ExplainSyntax(analyze, self._query(), None, span)
+
+    def _read_set(self, span: Span) -> StatementSyntax:
+        key = [self._part()]
+        while self._match(TokenType.DOT):
+            key.append(self._part())
+        if not self._match(TokenType.EQ) and not self._match_text_seq("TO"):
+            self.expected("=")
+        return SetSyntax(".".join(key).lower(), self._value()[0], span)
+
+    def _query(self) -> exp.Query:
+        first = self._curr
+        node = self._parse_select(nested=True, parse_subquery_alias=False)
+        node = self._parse_query_modifiers(self._parse_set_operations(node))
+        if not isinstance(node, exp.Query):
+            if node is not None and (span := span_of(node)):
+                raise Misparse("expected a SELECT", span)
+            self.expected("SELECT")
+        node.meta["span"] = (first.start, self._prev.end + 1)
+        return node
+
+    def _declaration(self, kind: str) -> Declaration:
+        first = self._curr
+        name = self._name(kind.lower())
+        span = (first.start, first.end + 1)
+        columns = self._list(self._column)
+        if not self._match_text_seq("WITH"):
+            self.expected("WITH and options")
+        return Declaration(kind, name, columns, self._list(self._option), span)
+
+    def _list(self, item: Callable[[], T]) -> tuple[T, ...]:
+        if not self._match(TokenType.L_PAREN):
+            self.expected("(")
+        items = [item()]
+        while self._match(TokenType.COMMA):
+            items.append(item())
+        if not self._match(TokenType.R_PAREN):
+            self.expected(", or )")
+        return tuple(items)
+
+    def _column(self) -> ColumnSyntax:
+        token = self._curr
+        name = self._part("the name of a column")
+        return ColumnSyntax(name, self.parse_type(), (token.start, token.end + 1))
+
+    def _option(self) -> OptionSyntax:
+        token = self._curr
+        key = self._part("an option")
+        if not self._match(TokenType.EQ):
+            self.expected("=")
+        value, span = self._value()
+        return OptionSyntax(key, value, (token.start, token.end + 1), span)
+
+    def _value(self) -> tuple[str, Span]:
+        """A string, number, word or duration, as text."""
+        first = self._curr
+        if not first or first.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            self.expected("a value")
+        pieces: list[str] = []
+        if self._match(TokenType.INTERVAL) and not self._curr:
+            self.expected("a duration")
+        while self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
+            sign = "-" if self._match_pair(TokenType.DASH, TokenType.NUMBER, advance=False) and self._match(TokenType.DASH) else ""
+            if self._curr.token_type in self.RESERVED_TOKENS:
+                self.expected(", or )")
+            self._advance()
+            pieces.append(sign + self._prev.text)
+        boolean = len(pieces) == 1 and first.token_type in (TokenType.TRUE, TokenType.FALSE)
+        text = pieces[0].lower() if boolean else " ".join(pieces)
+        return text, (first.start, self._prev.end + 1)
+
+    def _word(self, words: tuple[str, ...]) -> str:
+        if not self._match_texts(words):
+            if not self._curr:
+                self.expected(" or ".join(words))
+            span = (self._curr.start, self._curr.end + 1)
+            raise Misparse(
+                f"expected {' or '.join(words)}, not {self._curr.text}", span, suggestion(self._curr.text, words, "write one of")
+            )
+        return self._prev.text.upper()
+
+    def _part(self, what: str = "a name") -> str:
+        reserved = self._curr.token_type in self.RESERVED_TOKENS or self._curr.token_type in (TokenType.STRING, TokenType.NUMBER)
+        if not self._curr or reserved:
+            self.expected(what)
+        self._advance()
+        return self._prev.text
+
+    def _name(self, of: str) -> str:
+        """A name that can also be a directory's."""
+        name = self._part(f"the name of the {of}")
+        if not _NAME.fullmatch(name):
+            span = (self._prev.start, self._prev.end + 1)
+            raise Misparse(f"{name!r} can't be the name of a {of}", span, "use letters, digits and _, a letter first")
+        return name
+
+    def _string(self, what: str) -> str:
+        if not self._match(TokenType.STRING):
+            self.expected(f"{what} in quotes")
+        return self._prev.text

@@ -1,0 +1,214 @@
+"""Text to statements: what a script asks for, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from thalweg.errors import SqlError
+from thalweg.logical.stream import Relation, Stream
+from thalweg.sql import declarations
+from thalweg.sql.dialect import Thalweg
+from thalweg.sql.nodes import Misparse
+from thalweg.sql.source import Source, Span
+from thalweg.sql.statement_syntax import (
+    CreateSyntax,
+    DropSyntax,
+    ExplainSyntax,
+    QuerySyntax,
+    SetSyntax,
+    ShowSyntax,
+    StatementParser,
+    StatementSyntax,
+)
+
+
+@dataclass(frozen=True)
+class ParsedSelect:
+    """A SELECT: its syntax tree and the script it stands in, so that places are places in the whole script."""
+
+    node: exp.Query
+    text: str
+    origin: str
+    span: Span
+
+    @property
+    def source(self) -> Source:
+        """The script."""
+        return Source(self.text, self.origin)
+
+    @property
+    def sql(self) -> str:
+        """The text of the SELECT alone."""
+        return self.text[self.span[0] : self.span[1]]
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    """CREATE STREAM."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    """CREATE TABLE: a static relation."""
+
+    relation: Relation
+
+
+@dataclass(frozen=True)
+class CreateQuery:
+    """CREATE QUERY name [INTO 'path'] AS SELECT; `text` is the whole statement."""
+
+    name: str
+    into: str | None
+    select: ParsedSelect
+    text: str
+
+
+@dataclass(frozen=True)
+class DropQuery:
+    """DROP QUERY."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class DropStream:
+    """DROP STREAM."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class DropTable:
+    """DROP TABLE."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Explain:
+    """EXPLAIN [ANALYZE] of a SELECT, of a live query by name, or (with neither) of the whole shared plan."""
+
+    analyze: bool
+    select: ParsedSelect | None
+    query: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Show:
+    """SHOW QUERIES | STREAMS | PLAN | STATISTICS."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class SetOption:
+    """`SET plan.windows = 'best'`."""
+
+    key: str
+    value: str
+
+
+Statement = CreateStream | CreateTable | CreateQuery | DropQuery | DropStream | DropTable | Explain | Show | SetOption
+
+
+def parse_script(text: str, origin: str = "") -> tuple[Statement, ...]:
+    """The statements of a script."""
+    source = Source(text, origin)
+    return tuple(_statement(source, syntax) for syntax in _parsed(source))
+
+
+def parse_statement(text: str, origin: str = "") -> Statement:
+    """The only statement of a text."""
+    statements = parse_script(text, origin)
+    if len(statements) != 1:
+        raise Source(text, origin).error(f"expected one statement, not {len(statements)}", (0, 1), "separate statements and run each")
+    return statements[0]
+
+
+def parse_select(text: str, origin: str = "") -> ParsedSelect:
+    """A text that is a SELECT and nothing else, as `Session.query` takes it."""
+    source = Source(text, origin)
+    syntaxes = _parsed(source)
+    if len(syntaxes) != 1 or not isinstance(syntaxes[0], QuerySyntax) or syntaxes[0].name is not None:
+        raise source.error("expected one SELECT", syntaxes[0].span if syntaxes else (0, 1), "write SELECT ... FROM ... GROUP BY ...")
+    return _select(source, syntaxes[0].node)
+
+
+def _parsed(source: Source) -> tuple[StatementSyntax, ...]:
+    """The statements as written. Whatever the parser stumbles over is the text's fault."""
+    chunk: list[Token] = []
+    try:
+        chunks = _chunks(_tokens(source))
+        parsed = []
+        for chunk in chunks:
+            parsed.append(StatementParser(dialect=Thalweg).parse_statement(chunk, source.text))
+        return tuple(parsed)
+    except Misparse as error:
+        raise source.error(error.message, error.span, error.hint) from None
+    except SqlError:
+        raise
+    except RecursionError:
+        raise source.error("the statement is nested too deeply", (chunk[0].start, chunk[-1].end + 1), "take it apart") from None
+    except Exception as error:  # the inherited grammar meets texts that it was never tried on
+        if isinstance(error, AssertionError | MemoryError):
+            raise
+        span = (chunk[0].start, chunk[-1].end + 1) if chunk else (0, 1)
+        raise source.error("the statement can't be read", span, "compare it with the examples in the documentation") from error
+
+
+def _tokens(source: Source) -> list[Token]:
+    tokenizer = Thalweg().tokenizer()
+    try:
+        return tokenizer.tokenize(source.text)
+    except TokenError:
+        start = tokenizer._core._start
+        raise source.error("this string, name or comment does not end", (start, start + 1), "close it") from None
+
+
+def _chunks(tokens: list[Token]) -> list[list[Token]]:
+    chunks: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            chunks.append([])
+        else:
+            chunks[-1].append(token)
+    return [c for c in chunks if c]
+
+
+def _statement(source: Source, syntax: StatementSyntax) -> Statement:
+    match syntax:
+        case CreateSyntax(declaration):
+            if declaration.kind == "STREAM":
+                return CreateStream(declarations.stream(source, declaration))
+            return CreateTable(declarations.relation(source, declaration))
+        case QuerySyntax():
+            return _create_query(source, syntax)
+        case DropSyntax(kind, name):
+            return DropQuery(name) if kind == "QUERY" else DropStream(name) if kind == "STREAM" else DropTable(name)
+        case ExplainSyntax(analyze, node, query, span):
+            return Explain(analyze, _select(source, node) if node else None, query, source.text[span[0] : span[1]])
+        case ShowSyntax(what):
+            return Show(what)
+        case SetSyntax(key, value):
+            return SetOption(key, value)
+
+
+def _create_query(source: Source, syntax: QuerySyntax) -> CreateQuery:
+    start, end = syntax.span
+    if syntax.name is None:
+        hint = "write CREATE QUERY name AS SELECT ..., or EXPLAIN SELECT ..."
+        raise source.error("a SELECT alone has no result to keep", (start, start + len("SELECT")), hint)
+    return CreateQuery(syntax.name, syntax.into, _select(source, syntax.node), source.text[start:end])
+
+
+def _select(source: Source, node: exp.Query) -> ParsedSelect:
+    span = node.meta["span"]
+    return ParsedSelect(node, source.text, source.origin, (span[0], span[1]))

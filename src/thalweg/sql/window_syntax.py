@@ -1,0 +1,213 @@
+"""The notations of windows: Thalweg's own, Spark's and Azure's, all to the same nodes."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sqlglot import exp
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from thalweg.sql.durations import DurationError, is_unit, parse_duration
+from thalweg.sql.nodes import Duration, Misparse, WindowCall, WindowSet
+
+_FUNCTIONS = {"TUMBLE", "HOP", "WINDOW", "TUMBLINGWINDOW", "HOPPINGWINDOW"}
+_UNSUPPORTED = {"SESSION", "SESSION_WINDOW", "SESSIONWINDOW", "SLIDINGWINDOW", "SNAPSHOTWINDOW", "CUMULATE"}
+_GROUPINGS = {"CUBE", "ROLLUP", "GROUPING SETS"}
+_AMOUNTS = (TokenType.STRING, TokenType.NUMBER, TokenType.INTERVAL, TokenType.DASH)
+
+
+class WindowSyntax(Parser):
+    """The part of the parser that reads durations and windows."""
+
+    def expected(self, what: str) -> NoReturn:
+        """Raise that something else stands here, or nothing at all."""
+        if not self._curr:
+            last = self._tokens[-1] if self._tokens else Token.string("")
+            raise Misparse(f"expected {what}, but the statement ends", (last.end + 1, last.end + 2))
+        raise Misparse(f"expected {what}, not {self._curr.text}", (self._curr.start, self._curr.end + 1))
+
+    def parse_duration(self) -> exp.Expr:
+        """A duration in any of its forms."""
+        first, pieces = self._curr, []
+        self._match(TokenType.INTERVAL)
+        while self._curr and self._curr.token_type in (TokenType.STRING, TokenType.NUMBER, TokenType.DASH):
+            pieces.append(self._duration_piece())
+        if not pieces:
+            self.expected("a duration")
+        span = (first.start, self._prev.end + 1)
+        try:
+            length = parse_duration(" ".join(pieces))
+        except DurationError as error:
+            raise Misparse(str(error), span, error.hint) from None
+        node = Duration(micros=length.micros, months=length.months)
+        node.meta["span"] = span
+        return node
+
+    def _duration_piece(self) -> str:
+        sign = "-" if self._match(TokenType.DASH) else ""
+        self._advance()
+        text = sign + self._prev.text
+        quoted_number = text.strip().replace(".", "", 1).lstrip("-").isdecimal()
+        if quoted_number and self._curr and self._curr.token_type not in _AMOUNTS and is_unit(self._curr.text):
+            self._advance()
+            text += f" {self._prev.text}"
+        return text
+
+    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> exp.Add | exp.Interval | None:
+        if self._curr.token_type == TokenType.INTERVAL and self._next.token_type in _AMOUNTS:
+            return self.parse_duration()  # type: ignore[return-value]
+        return None
+
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        if not skip_group_by_token and not self._match(TokenType.GROUP_BY):
+            return None
+        start = self._prev.start
+        if self._match(TokenType.ALL, advance=False) and self._next.token_type not in (TokenType.DOT, TokenType.COMMA):
+            raise Misparse("GROUP BY ALL is not supported", (start, self._curr.end + 1), "name the grouping keys")
+        items = self._parse_csv(self._parse_group_item)
+        if not items:
+            self.expected("a grouping key or a window")
+        if self._match_text_seq("WITH", advance=False) and self._next.text.upper() in _GROUPINGS:
+            raise Misparse(f"WITH {self._next.text.upper()} is not supported", (self._curr.start, self._next.end + 1))
+        group = self.expression(exp.Group(expressions=items))
+        group.meta["span"] = (start, self._prev.end + 1)
+        return group
+
+    def _parse_group_item(self) -> exp.Expr | None:
+        word = self._curr.text.upper() if self._curr and self._curr.token_type != TokenType.IDENTIFIER else ""
+        if word in _GROUPINGS and self._next.token_type == TokenType.L_PAREN:
+            raise Misparse(f"{word} is not supported", (self._curr.start, self._curr.end + 1))
+        if word == "WINDOWS" and self._next.token_type == TokenType.L_PAREN:
+            return self._parse_window_set()
+        return self._parse_window_item() or self._parse_disjunction()
+
+    def _parse_window_set(self) -> exp.Expr:
+        first = self._curr
+        self._advance(2)
+        windows = self._parse_csv(self._parse_window_item)
+        if not windows:
+            self.expected("a window such as TUMBLE '1 minute'")
+        self._match_r_paren()
+        node = WindowSet(expressions=windows)
+        node.meta["span"] = (first.start, self._prev.end + 1)
+        return node
+
+    def _parse_window_item(self) -> exp.Expr | None:
+        """One window with the id it may be given; None where no window starts."""
+        first = self._curr
+        word = first.text.upper() if first and first.token_type not in (TokenType.IDENTIFIER, TokenType.STRING) else ""
+        called = self._next.token_type == TokenType.L_PAREN
+        if word in _UNSUPPORTED and called:
+            raise Misparse(f"{first.text} windows are not supported", (first.start, first.end + 1), "use TUMBLE or HOP")
+        if word in ("TUMBLE", "HOP") and self._next.token_type in _AMOUNTS:
+            self._advance()
+            node = self._tumble_or_hop(word)
+        elif word in _FUNCTIONS and called:
+            self._advance(2)
+            node = self._window_arguments(word)
+            self._match_r_paren()
+        else:
+            return None
+        if self._match(TokenType.ALIAS):
+            node.set("id", self._window_id())
+        node.meta["span"] = (first.start, self._prev.end + 1)
+        return node
+
+    def _window_id(self) -> str:
+        if not self._match_set((TokenType.STRING, TokenType.IDENTIFIER, TokenType.VAR)):
+            self.expected("the id of the window")
+        return self._prev.text
+
+    def _tumble_or_hop(self, word: str) -> exp.Expr:
+        node = WindowCall(range=self.parse_duration())
+        if word == "HOP":
+            if not self._match_text_seq("BY"):
+                self.expected("BY and the slide of HOP")
+            node.set("slide", self.parse_duration())
+        if self._match_text_seq("OFFSET"):
+            node.set("offset", self.parse_duration())
+        return node
+
+    def _window_arguments(self, word: str = "WINDOW") -> exp.Expr:
+        """What stands between the parentheses of a window function."""
+        if word == "WINDOW":
+            return self._named_window() if self._match(TokenType.STRING, advance=False) else self._spark_window()
+        if word in ("TUMBLINGWINDOW", "HOPPINGWINDOW"):
+            return self._azure_window(word)
+        if self._curr and self._curr.token_type not in _AMOUNTS:
+            span = (self._curr.start, self._curr.end + 1)
+            raise Misparse(
+                f"expected a duration, not {self._curr.text}",
+                span,
+                f"write {word} '1 hour'{' BY ' + repr('10 minutes') if word == 'HOP' else ''}",
+            )
+        keys = ("range", "slide", "offset") if word == "HOP" else ("range", "offset")
+        return self._filled(keys, self._parse_csv(self.parse_duration), 2 if word == "HOP" else 1)
+
+    def _spark_window(self) -> exp.Expr:
+        """`window(at, '10 minutes', '5 minutes', '1 minute')`."""
+        time = self._parse_column()
+        durations = self._parse_csv(self.parse_duration) if self._match(TokenType.COMMA) else []
+        node = self._filled(("range", "slide", "offset"), durations, 1)
+        node.set("time", time)
+        return node
+
+    def _named_window(self) -> exp.Expr:
+        """Azure's `Window('id', TumblingWindow(minute, 20))`."""
+        id_ = self._window_id()
+        if not self._match(TokenType.COMMA):
+            self.expected(", and a window")
+        node = self._parse_window_item()
+        if node is None:
+            self.expected("a window")
+        node.set("id", id_)
+        return node
+
+    def _azure_window(self, word: str) -> exp.Expr:
+        """`minute, 10, 5` or `Duration(minute, 10), Hop(minute, 5), Offset(minute, 1)`."""
+        hops = word == "HOPPINGWINDOW"
+        if self._next.token_type == TokenType.L_PAREN:
+            return self._filled(("range", "slide", "offset") if hops else ("range", "offset"), self._parse_csv(self._azure_part), 1 + hops)
+        unit = self._azure_unit()
+        counts = [self._azure_count(unit) for _ in range(1 + hops)]
+        return self._filled(("range", "slide"), counts, 1 + hops)
+
+    def _azure_part(self) -> exp.Expr:
+        if not self._match_texts(("DURATION", "HOP", "OFFSET")) or not self._match(TokenType.L_PAREN):
+            self.expected("Duration, Hop or Offset")
+        node = self._azure_count(self._azure_unit())
+        self._match_r_paren()
+        return node
+
+    def _azure_unit(self) -> str:
+        if not self._curr or not is_unit(self._curr.text):
+            self.expected("a unit of time")
+        self._advance()
+        return self._prev.text
+
+    def _azure_count(self, unit: str) -> exp.Expr:
+        if not self._match(TokenType.COMMA) or not self._match(TokenType.NUMBER):
+            self.expected("a comma and a number")
+        token = self._prev
+        try:
+            length = parse_duration(f"{token.text} {unit}")
+        except DurationError as error:
+            raise Misparse(str(error), (token.start, token.end + 1), error.hint) from None
+        node = Duration(micros=length.micros, months=length.months)
+        node.meta["span"] = (token.start, token.end + 1)
+        return node
+
+    def _filled(self, keys: tuple[str, ...], durations: list[exp.Expr], least: int) -> exp.Expr:
+        if not least <= len(durations) <= len(keys):
+            self.expected(f"{' and '.join(keys[:least])} of the window")
+        return WindowCall(**dict(zip(keys, durations, strict=False)))
+
+    def _parse_system_column(self) -> exp.Expr | None:
+        """Azure's `System.Window().Id` and `System.Timestamp()`."""
+        if self._match_text_seq("SYSTEM", ".", "WINDOW", "(", ")", ".", "ID"):
+            return exp.column("window_id")
+        if self._match_text_seq("SYSTEM", ".", "TIMESTAMP"):
+            self._match_text_seq("(", ")")
+            return exp.column("window_end")
+        return None

@@ -1,0 +1,158 @@
+"""What a session directory says about itself, without Spark: the last batch, its counts and its state."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from thalweg.errors import StateError
+from thalweg.logical.query import Query
+from thalweg.logical.stream import Stream
+from thalweg.plan.codec import loads
+from thalweg.plan.nodes import Plan
+from thalweg.state import manifest as manifests
+from thalweg.state.directory import Directory
+from thalweg.state.manifest import Counts, Manifest, StateFile
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CONSOLE = "console"
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class StreamStatus:
+    """A stream: its rows so far, and the event time below which all of them are known."""
+
+    name: str
+    rows: int
+    frontier: datetime | None
+    late: int
+    untimed: int
+    bad_files: tuple[str, ...]
+    late_rows: str | None
+
+
+@dataclass(frozen=True)
+class QueryStatus:
+    """A query: its result rows so far, the late rows it left out, and where the results are."""
+
+    name: str
+    stream: str
+    rows: int
+    late: int
+    directory: str
+
+
+@dataclass(frozen=True)
+class FragmentStatus:
+    """A piece of state: the partial aggregates of one window by its keys."""
+
+    id: str
+    stream: str
+    window: str
+    keys: tuple[str, ...]
+    files: int
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """A session directory after its last committed batch (None: no batch yet)."""
+
+    directory: str
+    batch: int | None
+    committed: datetime | None
+    streams: tuple[StreamStatus, ...]
+    queries: tuple[QueryStatus, ...]
+    fragments: tuple[FragmentStatus, ...]
+
+
+def read_status(directory: str | Path) -> Status:
+    """The status of a session directory, also while a session runs in it."""
+    session = Directory(directory)
+    session.check_format()
+    for left in reversed(range(TRIES)):
+        try:
+            return _read(session)
+        except FileNotFoundError as e:  # a running session replaced the file between our looking and our reading
+            if not left:
+                raise StateError(f"{e.filename}: missing", "restore it from a copy, or start anew in another directory") from e
+    raise AssertionError
+
+
+def _read(session: Directory) -> Status:
+    manifest = manifests.latest(session.manifests)
+    if manifest.batch < 0:
+        return Status(str(session.root), None, None, (), (), ())
+    plan = _plan(session.plans / manifest.plan)
+    committed = manifests.manifest_path(session.manifests, manifest.batch).stat().st_mtime
+    return Status(
+        directory=str(session.root),
+        batch=manifest.batch,
+        committed=datetime.fromtimestamp(committed, UTC),
+        streams=tuple(_stream(s, manifest) for s in plan.streams),
+        queries=tuple(_query(q, manifest, session) for q in plan.queries),
+        fragments=_fragments(plan, manifest),
+    )
+
+
+def _plan(path: Path) -> Plan:
+    try:
+        plan: Plan = loads(path.read_text())
+        return plan
+    except (ValueError, KeyError, TypeError) as e:
+        raise StateError(f"{path}: damaged plan file ({e})", "restore it from a copy, or start anew in another directory") from e
+
+
+def _stream(stream: Stream, manifest: Manifest) -> StreamStatus:
+    counts = manifest.streams.get(stream.name, Counts())
+    frontier = manifest.frontiers.get(stream.name)
+    bad = tuple(f for f in manifest.bad_files if stream.path and f.startswith(stream.path))
+    return StreamStatus(
+        name=stream.name,
+        rows=counts.rows,
+        frontier=None if frontier is None else instant(frontier),
+        late=counts.late,
+        untimed=counts.untimed,
+        bad_files=bad,
+        late_rows=stream.late_rows,
+    )
+
+
+def _query(query: Query, manifest: Manifest, session: Directory) -> QueryStatus:
+    counts = manifest.queries.get(query.name, Counts())
+    directory = query.into if query.into and query.into != CONSOLE else str(session.results / query.name)
+    return QueryStatus(query.name, query.stream, counts.rows, counts.late, directory)
+
+
+def _fragments(plan: Plan, manifest: Manifest) -> tuple[FragmentStatus, ...]:
+    files: dict[str, list[StateFile]] = defaultdict(list)
+    for file in manifest.files:
+        files[file.fragment].append(file)
+    return tuple(
+        FragmentStatus(
+            id=f.id,
+            stream=f.stream,
+            window=str(f.window),
+            keys=f.keys,
+            files=len(files[f.id]),
+            rows=sum(x.rows for x in files[f.id]),
+            bytes=sum(x.bytes for x in files[f.id]),
+        )
+        for f in plan.fragments
+    )
+
+
+def instant(micros: int) -> datetime:
+    """Microseconds since the epoch as a time in UTC, as near as a datetime can say it.
+
+    >>> instant(1_700_000_000_000_000).isoformat()
+    '2023-11-14T22:13:20+00:00'
+    """
+    try:
+        return EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        return (datetime.max if micros > 0 else datetime.min).replace(tzinfo=UTC)

@@ -1,0 +1,53 @@
+"""The SQL of a script as streams and queries, with types asked of DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from thalweg.logical.query import Query
+from thalweg.logical.stream import Stream
+from thalweg.sql.binder import InferenceError, bind
+from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
+from thalweg.testing.feeds import placed_sql
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The streams and queries that a text creates, by name."""
+
+    streams: Mapping[str, Stream]
+    queries: Mapping[str, Query]
+
+
+def bind_text(text: str, origin: str = "", directory: Path = Path("in")) -> Bound:
+    """Bind every CREATE QUERY of a text to its CREATE STREAM statements, which read from folders in a directory."""
+    statements = parse_script(placed_sql(text, directory), origin)
+    streams = {s.stream.name: s.stream for s in statements if isinstance(s, CreateStream)}
+    creates = [s for s in statements if isinstance(s, CreateQuery)]
+    queries = {s.name: bind(s.select, name=s.name, into=s.into, streams=streams, infer=infer) for s in creates}
+    return Bound(streams, queries)
+
+
+def infer(sql: str, columns: Mapping[str, str]) -> str:
+    """The type of an expression over columns (name to type)."""
+    nulls = ", ".join(f'NULL::{kind} AS "{name.replace(_QUOTE, _QUOTE * 2)}"' for name, kind in columns.items()) or "1"
+    try:
+        found = _connection().execute(f"DESCRIBE SELECT {sql} FROM (SELECT {nulls})").fetchone()
+    except duckdb.Error as error:
+        raise InferenceError(str(error)) from None
+    return str(found[1]) if found else ""
+
+
+_QUOTE = '"'
+_connections: list[duckdb.DuckDBPyConnection] = []
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One database for all questions, for opening one takes longer than asking."""
+    if not _connections:
+        _connections.append(duckdb.connect(config={"threads": 1}))
+    return _connections[0]

@@ -1,0 +1,50 @@
+"""Each aggregate function as the definition has it: DuckDB's own aggregates straight over the rows of a window."""
+
+from __future__ import annotations
+
+from thalweg.logical.query import Aggregate
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+
+# Templates over {x} and {y} (arguments), {p} (parameter), {f} (the FILTER condition) and `__ts` (event time).
+# Ties are broken by the value, NULL being the largest.
+_TEMPLATES = {
+    "COUNT_ROWS": "count(*) FILTER (WHERE {f})",
+    "COUNT": "count({x}) FILTER (WHERE {f})",
+    "COUNT_DISTINCT": "count(DISTINCT {x}) FILTER (WHERE {f})",
+    "SUM": "sum({x}) FILTER (WHERE {f})",
+    "AVG": "(avg({x}) FILTER (WHERE {f}))::DOUBLE",
+    "MIN": "min({x}) FILTER (WHERE {f})",
+    "MAX": "max({x}) FILTER (WHERE {f})",
+    "BOOL_AND": "bool_and({x}) FILTER (WHERE {f})",
+    "BOOL_OR": "bool_or({x}) FILTER (WHERE {f})",
+    "VAR_POP": "var_pop({x}) FILTER (WHERE {f})",
+    "VAR_SAMP": "var_samp({x}) FILTER (WHERE {f})",
+    "STDDEV_POP": "stddev_pop({x}) FILTER (WHERE {f})",
+    "STDDEV_SAMP": "stddev_samp({x}) FILTER (WHERE {f})",
+    "MIN_BY": "first({x} ORDER BY {y} ASC, {x} ASC NULLS LAST) FILTER (WHERE {f} AND {y} IS NOT NULL)",
+    "MAX_BY": "first({x} ORDER BY {y} DESC, {x} DESC NULLS FIRST) FILTER (WHERE {f} AND {y} IS NOT NULL)",
+    "FIRST": "first({x} ORDER BY __ts ASC, {x} ASC NULLS LAST) FILTER (WHERE {f})",
+    "LAST": "first({x} ORDER BY __ts DESC, {x} DESC NULLS FIRST) FILTER (WHERE {f})",
+    "MEDIAN": "quantile_cont({x}::DOUBLE, 0.5) FILTER (WHERE {f})",
+    "PERCENTILE": "quantile_cont({x}::DOUBLE, {p}) FILTER (WHERE {f})",
+}
+
+
+def aggregate_sql(aggregate: Aggregate, args: tuple[str, ...], condition: str) -> str:
+    """The SQL of a call over a group's rows; `args` and `condition` name the columns with its arguments and FILTER.
+
+    >>> aggregate_sql(Aggregate("COUNT_ROWS"), (), "f0")
+    'count(*) FILTER (WHERE f0)'
+    """
+    if aggregate.function not in _TEMPLATES:
+        raise ValueError(f"the reference does not define {aggregate.function}")
+    x, y = (*args, "", "")[:2]
+    p = aggregate.params[0] if aggregate.params else ""
+    sql = _TEMPLATES[aggregate.function].format(x=x, y=y, p=p, f=condition)
+    return _as_bigint(sql) if aggregate.function == "SUM" and aggregate.args[0].type in _INTEGERS else sql
+
+
+def _as_bigint(total: str) -> str:
+    """A sum of integers is a BIGINT, or NULL where it does not fit."""
+    return f"TRY_CAST({total} AS BIGINT)"

@@ -1,0 +1,120 @@
+"""Scripts' rows as typed tables, tables as scripts' rows, and micro-batches as files that a stream reads in order."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.errors import DataError
+from thalweg.logical.query import Query
+from thalweg.logical.stream import Stream
+from thalweg.logical.windows import duration_text
+from thalweg.testing.script import Batch, Expect, Line, Script, field_text
+
+_CLOCK = re.compile(r"\d+:\d\d:\d\d(\.\d+)?")
+_STREAM_OPTIONS = re.compile(r"(CREATE\s+STREAM\s+(`[^`]+`|\w+).*?\bWITH\s*\()", re.IGNORECASE | re.DOTALL)
+_SPARK_NAMES = {"VARCHAR": "STRING", "INTEGER": "INT"}
+_FIRST_FILE = 1_000_000_000  # seconds since 1970: any time will do, for the order of the files alone counts
+
+
+def batch_table(batch: Batch, stream: Stream, origin: str = "script") -> pa.Table:
+    """A scripted micro-batch as a table with the stream's columns."""
+    return _table(batch.lines, [(c.name, c.type) for c in stream.columns], f"stream {stream.name}", origin)
+
+
+def expect_table(expect: Expect, query: Query, origin: str = "script") -> pa.Table:
+    """A stated result as a table with the query's outputs."""
+    return _table(expect.lines, [(o.name, o.type) for o in query.outputs], f"query {query.name}", origin)
+
+
+def stream_tables(script: Script, stream: Stream) -> list[pa.Table]:
+    """All micro-batches that a script has for a stream, in order."""
+    return [batch_table(b, stream, script.origin) for b in script.batches(stream.name)]
+
+
+def _table(lines: Sequence[Line], columns: list[tuple[str, str]], what: str, origin: str) -> pa.Table:
+    for line in lines:
+        if len(line.fields) != len(columns):
+            names = ", ".join(name for name, _ in columns)
+            raise DataError(f"{origin}:{line.number}: {len(line.fields)} fields, but {what} has {len(columns)}", f"write {names}")
+    texts = {f"c{i}": pa.array([_dated(line.fields[i], kind) for line in lines], pa.string()) for i, (_, kind) in enumerate(columns)}
+    typed = _cast(pa.table(texts), [kind for _, kind in columns])
+    for i, (name, kind) in enumerate(columns):
+        for line, value in zip(lines, typed.column(i), strict=True):
+            if line.fields[i] is not None and not value.is_valid:
+                raise DataError(f"{origin}:{line.number}: {line.fields[i]!r} is no {kind} for {name}")
+    return typed.rename_columns([name for name, _ in columns])
+
+
+def _cast(texts: pa.Table, kinds: Sequence[str]) -> pa.Table:
+    """Columns of texts as values of their types, NULL where one is no such value."""
+    casts = ", ".join(f"TRY_CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(kinds))
+    with duckdb.connect(config={"threads": 1}) as db:
+        db.register("texts", texts)
+        return db.sql(f"SELECT {casts} FROM texts").to_arrow_table()
+
+
+def _dated(text: str | None, kind: str) -> str | None:
+    """An instant with its date, which may be left out."""
+    return f"1970-01-01 {text}" if text and kind.startswith("TIMESTAMP") and _CLOCK.fullmatch(text) else text
+
+
+def placed_sql(sql: str, directory: Path) -> str:
+    """The statements with a place for each stream: Parquet files in a folder of its name, each a micro-batch.
+
+    >>> placed_sql("CREATE STREAM s (at TIMESTAMP) WITH (time = 'at')", Path("in"))
+    "CREATE STREAM s (at TIMESTAMP) WITH (format = 'parquet', path = 'in/s', files_per_batch = 1, time = 'at')"
+    """
+
+    def place(found: re.Match[str]) -> str:
+        path = text_sql(str(directory / found[2].strip("`")))
+        return f"{found[1]}format = 'parquet', path = {path}, files_per_batch = 1, "
+
+    return _STREAM_OPTIONS.sub(place, sql)
+
+
+def stream_sql(stream: Stream) -> str:
+    """The CREATE STREAM statement of a stream, without a place."""
+    columns = ", ".join(f"`{c.name}` {_SPARK_NAMES.get(c.type, c.type)}" for c in stream.columns)
+    watermark = duration_text(stream.delay) if stream.delay else "0 seconds"
+    return f"CREATE STREAM {stream.name} ({columns}) WITH (time = {text_sql(stream.time)}, watermark = {text_sql(watermark)})"
+
+
+def text_sql(value: str) -> str:
+    """A text as Spark's SQL writes it.
+
+    >>> print(text_sql("it's"))
+    'it\\'s'
+    """
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def table_lines(table: pa.Table) -> list[str]:
+    """The rows of a table as a script has them."""
+    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return [", ".join(field_text(None if v is None else str(v)) for v in row) for row in rows]
+
+
+def write_batches(directory: Path, stream: Stream, batches: Sequence[pa.Table]) -> list[Path]:
+    """Write each micro-batch as one Parquet file, after those that are there already.
+
+    A streaming file source reads files in the order of their modification times, so these strictly increase.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    present = sorted(directory.glob("*.parquet"))
+    seconds = max((int(p.stat().st_mtime) + 1 for p in present), default=_FIRST_FILE)
+    return [_write(directory, f"{stream.name}-{len(present) + i:05d}.parquet", b, seconds + i) for i, b in enumerate(batches)]
+
+
+def _write(directory: Path, name: str, batch: pa.Table, seconds: int) -> Path:
+    """Write a file under a hidden name, and rename it once it is whole and dated."""
+    hidden = directory / f".{name}"
+    pq.write_table(batch, hidden)
+    os.utime(hidden, (seconds, seconds))
+    return hidden.rename(directory / name)

@@ -1,0 +1,105 @@
+"""Strategies for the columns of a stream: names, types and the values that occur in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from thalweg.logical.stream import Column
+
+ARROW_TYPES: dict[str, pa.DataType] = {
+    "BIGINT": pa.int64(),
+    "INTEGER": pa.int32(),
+    "DOUBLE": pa.float64(),
+    "FLOAT": pa.float32(),
+    "DECIMAL(10,2)": pa.decimal128(10, 2),
+    "VARCHAR": pa.string(),
+    "BOOLEAN": pa.bool_(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+}
+NUMBERS = frozenset({"BIGINT", "INTEGER", "DOUBLE", "FLOAT", "DECIMAL(10,2)"})
+_PLAIN = re.compile(r"[a-z][a-z_]*")
+_WORDS = frozenset({"select", "order", "window", "time", "timestamp"})
+_AWKWARD_NAMES = ("select", "My Column", "k0", "a0", "seen", "m", "window", "x'y")
+_TIME_NAMES = ("at", "ts", "time", "order", "Event Time", "timestamp")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column and the values it takes; in a `huge` one, arithmetic may overflow and doubles lose digits."""
+
+    column: Column
+    values: SearchStrategy[Any]
+    huge: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether sums and expressions over the column are safe."""
+        return self.column.type in NUMBERS and not self.huge
+
+
+@st.composite
+def fields(draw: DrawFn) -> tuple[Field, ...]:
+    """The columns of a stream but for its event time."""
+    chosen = draw(st.lists(st.sampled_from(range(len(_POOL))), min_size=1, max_size=5, unique=True))
+    drawn = [draw(_POOL[i]) for i in chosen]
+    if draw(st.integers(0, 3)) == 3:
+        name = draw(st.sampled_from(_AWKWARD_NAMES))
+        drawn[0] = replace(drawn[0], column=Column(name, drawn[0].column.type))
+    return tuple(replace(f, values=with_nulls(f.values)) for f in drawn)
+
+
+def name_sql(name: str) -> str:
+    """A column's name, quoted where it must be.
+
+    >>> name_sql("price"), name_sql("order")
+    ('price', '`order`')
+    """
+    return name if _PLAIN.fullmatch(name) and name not in _WORDS else f"`{name}`"
+
+
+time_names = st.sampled_from(_TIME_NAMES)
+
+
+def with_nulls(values: SearchStrategy[Any]) -> SearchStrategy[Any]:
+    """The same values, or now and then NULL."""
+    return st.integers(0, 9).flatmap(lambda n: st.none() if n == 9 else values)
+
+
+def _field(name: str, kind: str, values: SearchStrategy[Any], huge: bool = False) -> SearchStrategy[Field]:
+    return st.just(Field(Column(name, kind), values, huge))
+
+
+def _keys() -> SearchStrategy[Field]:
+    """Few, some or many distinct keys."""
+    return st.sampled_from([0, 2, 2, 1000]).map(lambda top: Field(Column("k", "BIGINT"), st.integers(0, top)))
+
+
+# Halves and quarters are exact in binary; tenths round, as do their sums.
+_DOUBLES = st.one_of(
+    st.integers(-4000, 4000).map(lambda n: n / 4),
+    st.integers(-1000, 1000).map(lambda n: n / 10),
+    st.sampled_from([0.0, -0.0, float("nan")]),
+)
+_TEXTS = st.sampled_from(["a", "b", "B", "", "ab", "é", "it's", "NULL", " x"])
+_POOL: tuple[SearchStrategy[Field], ...] = (
+    _keys(),
+    _field("i", "INTEGER", st.integers(-100, 100)),
+    _field("n", "BIGINT", st.integers(-3, 3)),
+    _field("d", "DOUBLE", _DOUBLES),
+    _field("f", "FLOAT", st.integers(-400, 400).map(lambda n: n / 4)),
+    _field("price", "DECIMAL(10,2)", st.integers(-10_000, 10_000).map(lambda n: Decimal(n) / 100)),
+    _field("name", "VARCHAR", _TEXTS),
+    _field("flag", "BOOLEAN", st.booleans()),
+    _field("day", "DATE", st.sampled_from([date(1969, 12, 31), date(1970, 1, 1), date(2024, 2, 29)])),
+    _field("seen_at", "TIMESTAMP", st.datetimes(datetime(1969, 12, 31), datetime(1970, 1, 2))),
+    _field("huge", "BIGINT", st.sampled_from([0, 1, 2**62, -(2**62), 2**63 - 1]), huge=True),
+)

@@ -1,0 +1,97 @@
+"""The engine without Spark's scheduler: the same ingest and work functions, with the exchange done in this process.
+
+Many small cases run in the time of one Spark batch; that Spark moves the same buckets is tested with Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from thalweg.engine.kernel.ingest import ingest
+from thalweg.engine.kernel.work import work
+from thalweg.engine.runner import Runner, Workload
+from thalweg.engine.task import Report, Task
+from thalweg.logical.query import Query
+from thalweg.logical.stream import Stream
+from thalweg.plan.build import Planner
+from thalweg.results import read_results
+from thalweg.state.directory import Directory
+
+Chunk = tuple[str, str]
+
+
+def local_job(chunks: Sequence[Chunk], task: Task, tasks: int = 2) -> list[Report]:
+    """What the Spark job does: ingest tasks over the chunks, buckets to their partitions, work tasks."""
+    sent: list[pa.RecordBatch] = []
+    for i in range(tasks):
+        mine = chunks[i::tasks]
+        if mine:
+            rows = {"stream": [c[0] for c in mine], "path": [c[1] for c in mine], "data": pa.array([None] * len(mine), pa.binary())}
+            sent.extend(ingest([pa.RecordBatch.from_pydict(rows)], task))
+    reports = []
+    for part in range(task.partitions):
+        mine_only = [b.filter(pa.compute.equal(b.column("partition"), part)) for b in sent]
+        (reported,) = work(mine_only, task, part)
+        reports.append(Report(**json.loads(reported.column("report")[0].as_py())))
+    return reports
+
+
+@dataclass
+class LocalEngine:
+    """A session directory and its batches, restartable at any point."""
+
+    root: Path
+    streams: tuple[Stream, ...]
+    queries: tuple[Query, ...]
+    planner: Planner
+    partitions: int = 2
+    done: int = 0
+    fault: str | None = None
+    replans: int = 0
+    _runner: Runner | None = field(default=None, repr=False)
+
+    def output(self, name: str) -> str:
+        """Where a query's results go."""
+        return str(self.root / "results" / name)
+
+    def restart(self, partitions: int | None = None) -> None:
+        """Forget everything that is not on disk."""
+        self.partitions = partitions or self.partitions
+        self._runner = None
+
+    @property
+    def runner(self) -> Runner:
+        """The runner, opened anew after a restart."""
+        if self._runner is None:
+            directory = Directory(self.root)
+            directory.create()
+            directory.checkpoint.mkdir(exist_ok=True)
+            (directory.checkpoint / "metadata").touch()
+            self._runner = Runner(directory, self.partitions, self.planner, local_job)
+            self.changed()
+            self._runner.recover()
+        return self._runner
+
+    def changed(self) -> None:
+        """Tell the runner the workload as it is now."""
+        outputs = {q.name: self.output(q.name) for q in self.queries}
+        outputs |= {f"late:{s.name}": s.late_rows for s in self.streams if s.late_rows}
+        if self._runner is not None:
+            self._runner.workload = Workload(self.streams, self.queries, outputs, self.replans)
+
+    def batch(self, chunks: Iterable[Chunk]) -> None:
+        """Run one micro-batch over files."""
+        runner = self.runner
+        runner.fault = self.fault
+        runner.on_batch(list(chunks), self.done)
+        self.done += 1
+
+    def results(self, query: Query) -> Any:
+        """All results of a query so far."""
+        return read_results(query, self.output(query.name))

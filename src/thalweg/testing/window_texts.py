@@ -1,0 +1,61 @@
+"""Strategies for the windows of a query, in any of the notations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from thalweg.logical.windows import Window, duration_text
+from thalweg.testing.fields import name_sql
+
+_FORMS = ("'{}'", "'{}'", "{}", "INTERVAL {}", "INTERVAL '{}'")
+_lengths = st.sampled_from([1, 2, 3, 4, 5, 6, 8, 10, 12])
+_offsets = st.sampled_from([0, 0, 0, 1, 5])
+
+
+@st.composite
+def window_texts(draw: DrawFn, time: str, unit: int) -> str:
+    """The grouping by one to four windows, whose lengths are small multiples of `unit` microseconds."""
+    windows = draw(st.lists(_windows(unit), min_size=1, max_size=4, unique=True))
+    notations = [_documented(windows, draw(st.sampled_from(_FORMS)), draw(st.booleans()))] * 4
+    if len(windows) == 1:
+        notations.append(_spark(name_sql(time), windows[0]))
+    if not any(w.offset for w in windows):
+        notations.append(_azure(windows))
+    return draw(st.sampled_from(notations))
+
+
+def _windows(unit: int) -> SearchStrategy[Window]:
+    tumbling = st.builds(lambda r, o: Window(r * unit, r * unit, o * unit), _lengths, _offsets)
+    return tumbling | st.builds(lambda r, s, o: Window(r * unit, s * unit, o * unit), _lengths, _lengths, _offsets)
+
+
+def _documented(windows: Sequence[Window], form: str, named: bool) -> str:
+    """`WINDOWS(TUMBLE '1 minute', HOP '1 hour' BY '10 minutes' AS 'long')`; every other window has an id if `named`."""
+    texts = [_window_text(w, form) + (f" AS 'id {i}'" if named and i % 2 == 0 else "") for i, w in enumerate(windows)]
+    return f"WINDOWS({', '.join(texts)})"
+
+
+def _window_text(window: Window, form: str) -> str:
+    range_, slide, offset = (form.format(duration_text(d)) for d in (window.range, window.slide, window.offset))
+    text = f"TUMBLE {range_}" if window.tumbling else f"HOP {range_} BY {slide}"
+    return text + (f" OFFSET {offset}" if window.offset else "")
+
+
+def _spark(time: str, window: Window) -> str:
+    """`window(at, '1 hour', '10 minutes')`."""
+    durations = [window.range, window.slide] + ([window.offset] if window.offset else [])
+    return f"window({', '.join([time, *(repr(duration_text(d)) for d in durations)])})"
+
+
+def _azure(windows: Sequence[Window]) -> str:
+    """`Windows(Window('long', HoppingWindow(millisecond, 3600000, 600000)))`."""
+    texts = [f"Window('id {i}', {_azure_window(w)})" for i, w in enumerate(windows)]
+    return f"Windows({', '.join(texts)})"
+
+
+def _azure_window(window: Window) -> str:
+    range_, slide = window.range // 1000, window.slide // 1000
+    return f"TumblingWindow(millisecond, {range_})" if window.tumbling else f"HoppingWindow(millisecond, {range_}, {slide})"

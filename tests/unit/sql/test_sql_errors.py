@@ -1,0 +1,216 @@
+"""Bad SQL: what is said, where, and what to do."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from sql_support import bound, failure, marked
+
+import thalweg.sql
+from thalweg.errors import SqlError
+from thalweg.sql.statements import parse_script
+
+W = "GROUP BY auction, TUMBLE '1 minute'"
+BAD = [
+    # names
+    (f"SELECT pirce FROM bid {W}", "unknown column pirce", "pirce", "did you mean price?"),
+    (f"SELECT zzz FROM bid {W}", "unknown column zzz", "zzz", "columns of bid are: auction, Bidder"),
+    (f"SELECT auction FROM bidd {W}", "unknown stream bidd", "bidd", "did you mean bid?"),
+    (f"SELECT auction FROM person {W}", "unknown stream person", "person", "streams are: bid"),
+    (f"SELECT auction FROM db.bid {W}", "names of streams have no qualifier", "db.bid", "write bid"),
+    (f"SELECT x.auction FROM bid b {W}", "unknown stream x", "x", "the query reads: b"),
+    (f"SELECT bid.auction FROM bid b {W}", "unknown stream bid", "bid", "the query reads: b"),
+    (f"SELECT summ(price) FROM bid {W}", "unknown function summ", "summ(price)", "did you mean SUM?"),
+    (f"SELECT lowr(channel) FROM bid {W}", "unknown function lowr", "lowr(channel)", "did you mean LOWER?"),
+    (f"SELECT left(channel) FROM bid {W}", "left takes 2 arguments, not 1", "left(channel)", None),
+    (f"SELECT nvl() FROM bid {W}", "nvl takes 2 arguments, not 0", "nvl()", None),
+    (f"SELECT coalesce() FROM bid {W}", "coalesce takes at least 1 arguments, not 0", "coalesce()", None),
+    # grouping
+    (f"SELECT price FROM bid {W}", "column price is neither grouped nor aggregated", "price", "add it to GROUP BY, or write MAX(price)"),
+    (f"SELECT auction + price FROM bid {W}", "column price is neither grouped nor aggregated", "price", "add it to GROUP BY"),
+    (f"SELECT auction FROM bid {W} HAVING price > 3", "column price is neither grouped nor aggregated", "price", "add it to GROUP BY"),
+    (f"SELECT * FROM bid {W}", "* can't be grouped", "*", "name the grouping keys"),
+    (f"SELECT b.* FROM bid b {W}", "* can't be grouped", "b.*", "name the grouping keys"),
+    (f"SELECT auction, Auction FROM bid {W}", "two results are named auction", "Auction", "rename one with AS"),
+    ("SELECT auction FROM bid", "the query has no window", "SELECT", "add a window to GROUP BY, such as TUMBLE '1 minute'"),
+    ("SELECT auction FROM bid GROUP BY auction", "the query has no window", "GROUP BY auction", "add a window"),
+    ("SELECT auction FROM bid GROUP BY 3, TUMBLE '1 minute'", "GROUP BY 3 is no position in SELECT", "3", "write a number from 1 to 1"),
+    ("SELECT auction FROM bid GROUP BY 0, TUMBLE '1 minute'", "GROUP BY 0 is no position in SELECT", "0", "write a number from 1 to 1"),
+    ("SELECT auction FROM bid GROUP BY zzz, TUMBLE '1 minute'", "unknown column zzz", "zzz", "columns of bid are"),
+    ("SELECT auction FROM bid GROUP BY SUM(price), TUMBLE '1 minute'", "an aggregate can't stand in GROUP BY", "SUM(price)", "group by the argument"),
+    ("SELECT SUM(price) AS s FROM bid GROUP BY s, TUMBLE '1 minute'", "an aggregate can't stand in GROUP BY", "SUM(price)", "group by the argument"),
+    ("SELECT auction FROM bid GROUP BY ROLLUP(auction), TUMBLE '1 minute'", "ROLLUP is not supported", "ROLLUP", None),
+    ("SELECT auction FROM bid GROUP BY auction WITH CUBE", "WITH CUBE is not supported", "WITH CUBE", None),
+    ("SELECT auction FROM bid GROUP BY GROUPING SETS ((auction))", "GROUPING SETS is not supported", "GROUPING SETS", None),
+    ("SELECT auction FROM bid GROUP BY ALL", "GROUP BY ALL is not supported", "GROUP BY ALL", "name the grouping keys"),
+    ("SELECT auction FROM bid GROUP BY", "expected a grouping key or a window, but the statement ends", "", None),
+    # windows
+    ("SELECT 1 FROM bid GROUP BY TUMBLE '0 minutes'", "the range of a window must be above zero", "'0 minutes'", None),
+    ("SELECT 1 FROM bid GROUP BY HOP '1 minute' BY -1 SECOND", "the slide of a window must be above zero", "-1 SECOND", None),
+    ("SELECT 1 FROM bid GROUP BY TUMBLE '1 month'", "months and years have no fixed length", "'1 month'", "write the window in days"),
+    ("SELECT 1 FROM bid GROUP BY TUMBLE '1 fortnight'", "'fortnight' is not a unit of time", "'1 fortnight'", "write one of day, hour"),
+    ("SELECT 1 FROM bid GROUP BY TUMBLE 1", "'1' is not a duration", "1", "write a number and a unit, like '10 seconds'"),
+    ("SELECT 1 FROM bid GROUP BY HOP '1 hour'", "expected BY and the slide of HOP, but the statement ends", "", None),
+    ("SELECT 1 FROM bid GROUP BY HOP('1 hour')", "expected range and slide of the window, not )", ")", None),
+    ("SELECT 1 FROM bid GROUP BY TUMBLE(at, '1 hour')", "expected a duration, not at", "at", "write TUMBLE '1 hour'"),
+    ("SELECT 1 FROM bid GROUP BY HOP(at, '1 hour', '2 hours')", "expected a duration, not at", "at", "write HOP '1 hour' BY '10 minutes'"),
+    ("SELECT 1 FROM bid GROUP BY WINDOWS()", "expected a window such as TUMBLE '1 minute', not )", ")", None),
+    ("SELECT 1 FROM bid GROUP BY WINDOWS(auction)", "expected a window such as TUMBLE '1 minute', not auction", "auction", None),
+    ("SELECT 1 FROM bid GROUP BY TUMBLE '1 minute', TUMBLE '60 seconds'", "window id '1 minute' is given twice", "TUMBLE '60 seconds'", "give each window"),
+    ("SELECT 1 FROM bid GROUP BY window(day, '1 minute')", "windows are of the event time at, not of day", "day", "write window(at, ...)"),
+    ("SELECT 1 FROM bid GROUP BY window(at)", "expected range of the window, not )", ")", None),
+    ("SELECT window(at, '2 minutes') FROM bid GROUP BY window(at, '1 minute')", "this window is not in GROUP BY", "window(at, '2 minutes')", "group by"),
+    ("SELECT 1 FROM bid GROUP BY session_window(at, '5 minutes')", "session_window windows are not supported", "session_window", "use TUMBLE or HOP"),
+    ("SELECT 1 FROM bid GROUP BY TumblingWindow(parsec, 5)", "expected a unit of time, not parsec", "parsec", None),
+    ("SELECT 1 FROM bid TIMESTAMP BY day GROUP BY TUMBLE '1 minute'", "day is not the event time of bid", "day", "the event time of bid is: at"),
+    ("SELECT COUNT(*) FROM bid WHERE window_end > at GROUP BY TUMBLE '1 minute'", "window_end is not known in WHERE", "window_end", "use it in SELECT or HAVING"),
+    ("SELECT MAX(window.end) FROM bid GROUP BY TUMBLE '1 minute'", "window.end is not known in an aggregate", "window.end", "use it in SELECT"),
+    # aggregates
+    (f"SELECT SUM(MAX(price)) FROM bid {W}", "an aggregate can't be the argument of another", "MAX(price)", "aggregate once"),
+    (f"SELECT auction FROM bid WHERE SUM(price) > 1 {W}", "an aggregate can't stand in WHERE", "SUM(price)", "put the condition into HAVING"),
+    (f"SELECT SUM(channel) FROM bid {W}", "SUM takes numbers, not VARCHAR", "channel", "CAST the argument to a number"),
+    (f"SELECT avg(at) FROM bid {W}", "AVG takes numbers, not TIMESTAMP", "at", "CAST the argument"),
+    (f"SELECT BOOL_AND(price) FROM bid {W}", "BOOL_AND takes a condition, not BIGINT", "price", "compare the argument"),
+    (f"SELECT SUM(DISTINCT price) FROM bid {W}", "SUM(DISTINCT ...) is not supported", "SUM(DISTINCT price)", "only COUNT takes DISTINCT"),
+    (f"SELECT COUNT(DISTINCT price, x) FROM bid {W}", "COUNT takes 1 argument, not 2", "COUNT(DISTINCT price, x)", None),
+    (f"SELECT COUNT() FROM bid {W}", "COUNT takes 1 argument, not 0", "COUNT()", None),
+    (f"SELECT SUM(*) FROM bid {W}", "SUM(*) has no meaning", "SUM(*)", "name a column"),
+    (f"SELECT max_by(price) FROM bid {W}", "MAX_BY takes 2 arguments, not 1", "max_by(price)", None),
+    (f"SELECT percentile(x, 2) FROM bid {W}", "the fraction must be a constant from 0 to 1", "2", "write a number like 0.95"),
+    (f"SELECT percentile(x, n) FROM bid {W}", "the fraction must be a constant from 0 to 1", "n", "write a number like 0.95"),
+    (f"SELECT percentile_cont(0.5) FROM bid {W}", "PERCENTILE_CONT takes a fraction and one order", "percentile_cont(0.5)", "write PERCENTILE_CONT"),
+    (f"SELECT collect_list(x) FROM bid {W}", "COLLECT_LIST is not supported", "collect_list(x)", None),
+    (f"SELECT SUM(price) FILTER (WHERE x) FROM bid {W}", "expected a condition, not DOUBLE", "x", "compare it with something"),
+    # types
+    (f"SELECT auction FROM bid WHERE price {W}", "expected a condition, not BIGINT", "price", "compare it with something"),
+    (f"SELECT auction FROM bid WHERE ok AND price {W}", "expected a condition, not BIGINT", "price", "compare it with something"),
+    (f"SELECT auction FROM bid {W} HAVING COUNT(*)", "expected a condition, not BIGINT", "COUNT(*)", "compare it with something"),
+    (f"SELECT auction FROM bid WHERE channel = 1 {W}", "can't compare VARCHAR with INTEGER", "1", "CAST one of them"),
+    (f"SELECT auction FROM bid WHERE price IN (1, at) {W}", "can't compare BIGINT with TIMESTAMP", "at", "CAST one of them"),
+    (f"SELECT auction FROM bid WHERE at > 'noon' {W}", "'noon' is no TIMESTAMP", "'noon'", "write a literal of that type"),
+    (f"SELECT auction FROM bid WHERE price = 'abc' {W}", "'abc' is no BIGINT", "'abc'", "write a literal of that type"),
+    (f"SELECT auction FROM bid WHERE at > DATE '2024-02-30' {W}", "'2024-02-30' is no DATE", "DATE '2024-02-30'", "write a literal"),
+    (f"SELECT MIN(if(ok, 1, 'a')) FROM bid {W}", "'a' is no INTEGER", "'a'", "write a literal of that type"),
+    (f"SELECT MIN(coalesce(channel, 1)) FROM bid {W}", "can't mix VARCHAR with INTEGER", "1", "CAST one of them"),
+    (f"SELECT MIN(price + '1') FROM bid {W}", "+ takes numbers, not a string", "'1'", "write the number without quotes"),
+    (f"SELECT MIN(left(channel, '1')) FROM bid {W}", "left takes a whole number here, not VARCHAR", "'1'", None),
+    (f"SELECT MIN(x div 2) FROM bid {W}", "DIV takes whole numbers", "x", "use / and CAST the result"),
+    (f"SELECT MIN(cast(ok AS timestamp)) FROM bid {W}", "can't cast BOOLEAN to TIMESTAMP", "ok", "cast by way of TIMESTAMP"),
+    (f"SELECT MIN(cast(x AS uuid)) FROM bid {W}", "type uuid is not supported", "uuid", "use BOOLEAN"),
+    (f"SELECT MIN(x::binary) FROM bid {W}", "type BINARY is not supported", "x::binary", "use BOOLEAN"),
+    (f"SELECT MIN(channel + 1) FROM bid {W}", "no function matches the given name and argument types '+(VARCHAR, INTEGER_LITERAL)'", "channel + 1", None),
+    (f"SELECT MIN(date_trunc('eon', at)) FROM bid {W}", "unknown unit 'eon' of date_trunc", "'eon'", "units are: YEAR"),
+    (f"SELECT MIN(extract(eon FROM at)) FROM bid {W}", "unknown field EON", "extract(eon FROM at)", "fields are: YEAR"),
+    (f"SELECT MIN(date_format(at, 'QQ')) FROM bid {W}", "QQ in the format 'QQ' is not supported", "'QQ'", None),
+    (f"SELECT MIN(regexp_replace(channel, '(a)', '$1')) FROM bid {W}", "group references in a replacement are not supported", "'$1'", None),
+    # not deterministic
+    (f"SELECT auction FROM bid WHERE rand() > 0.5 {W}", "rand is not deterministic", "rand()", "a result must not depend on when"),
+    (f"SELECT auction FROM bid WHERE at > now() {W}", "now is not deterministic", "now()", "a result must not depend"),
+    (f"SELECT auction, current_timestamp FROM bid {W}", "current_timestamp is not deterministic", "current_timestamp", "a result must"),
+    (f"SELECT auction, CURRENT_TIMESTAMP() AS t FROM bid {W}", "CURRENT_TIMESTAMP is not deterministic", "CURRENT_TIMESTAMP()", "a result"),
+    (f"SELECT MAX(uuid()) FROM bid {W}", "uuid is not deterministic", "uuid()", "a result must"),
+    (f"SELECT MAX(unix_timestamp()) FROM bid {W}", "unix_timestamp is not deterministic", "unix_timestamp()", "a result must"),
+    (f"SELECT current_date FROM bid {W}", "current_date is not deterministic", "current_date", "a result must"),
+    # not supported
+    (f"SELECT auction FROM bid {W} ORDER BY auction", "ORDER BY is not supported", "ORDER BY auction", "results are a stream"),
+    (f"SELECT auction FROM bid {W} LIMIT 5", "LIMIT is not supported", "LIMIT 5", "results are a stream"),
+    (f"SELECT DISTINCT auction FROM bid {W}", "SELECT DISTINCT is not supported", "DISTINCT", "group by the columns instead"),
+    (f"SELECT auction FROM bid b JOIN person p ON p.id = b.auction {W}", "a join is not supported yet", "JOIN person p ON p.id = b.auction", "read one stream"),
+    (f"SELECT auction FROM bid, person {W}", "a join is not supported yet", ", person", "read one stream"),
+    (f"SELECT auction FROM bid [RANGE 1 HOUR] {W}", "a window of a stream in FROM is not supported yet", "[RANGE 1 HOUR]", "put TUMBLE"),
+    (f"SELECT auction FROM bid AS b [UNBOUNDED] {W}", "a window of a stream in FROM is not supported yet", "[UNBOUNDED]", "put TUMBLE"),
+    (f"SELECT auction FROM bid {W} EVERY 1 MINUTE", "EVERY is not supported yet", "EVERY 1 MINUTE", "the windows in GROUP BY"),
+    (f"SELECT auction FROM bid {W} EMIT CHANGES", "EMIT is not supported yet", "EMIT CHANGES", "results are emitted once"),
+    (f"WITH a AS (SELECT 1) SELECT auction FROM bid {W}", "WITH (a common table expression) is not supported", "WITH a AS (SELECT 1)", None),
+    (f"SELECT auction FROM bid {W} UNION ALL SELECT 1 FROM bid", "UNION is not supported", "UNION", "write two queries"),
+    (f"SELECT auction FROM (SELECT * FROM bid) {W}", "a subquery in FROM is not supported", "(SELECT * FROM bid)", "name a stream"),
+    (f"(SELECT auction FROM bid {W})", "a subquery is not supported here", f"(SELECT auction FROM bid {W})", "write a plain SELECT"),
+    (f"SELECT (SELECT 1) FROM bid {W}", "a subquery is not supported", "(SELECT 1)", None),
+    (f"SELECT auction FROM bid WHERE EXISTS (SELECT 1) {W}", "a subquery is not supported", "EXISTS (SELECT 1)", None),
+    (f"SELECT auction FROM bid WHERE auction IN (SELECT 1) {W}", "IN takes a list of values", "auction IN (SELECT 1)", "list the values"),
+    (f"SELECT SUM(price) OVER (PARTITION BY auction) FROM bid {W}", "a window function (OVER) is not supported", "SUM(price) OVER (PARTITION BY auction)", None),
+    (f"SELECT auction FROM bid QUALIFY ok {W}", "QUALIFY is not supported", "QUALIFY ok", None),
+    (f"SELECT auction FROM bid TABLESAMPLE (10 PERCENT) {W}", "TABLESAMPLE is not supported", "TABLESAMPLE (10 PERCENT)", None),
+    (f"SELECT auction FROM bid LATERAL VIEW explode(x) t AS y {W}", "LATERAL VIEW is not supported", "LATERAL VIEW explode(x) t AS y", None),
+    (f"SELECT auction[0] FROM bid {W}", "an element of an array or map is not supported", "auction[0]", None),
+    (f"SELECT (auction, 1) FROM bid {W}", "a tuple is not supported", "(auction, 1)", None),
+    (f"SELECT :p FROM bid {W}", "a parameter is not supported", ":p", None),
+    (f"SELECT at AT TIME ZONE 'UTC' FROM bid {W}", None, None, None),
+    # syntax
+    ("SELECT auction frm bid", "unexpected bid", "bid", "did you mean FROM instead of frm?"),
+    (f"SELECT auction FROM bid WHERE (price > 3 {W}", "expected ), not GROUP BY", "GROUP BY", None),
+    (f"SELECT auction FROM bid WHERE price > {W}", "expected an expression, not GROUP BY", "GROUP BY", None),
+    (f"SELECT auction,, price FROM bid {W}", "expected an expression, not ,", ",", None),
+    (f"SELECT auction, FROM bid {W}", None, None, None),
+    (f"SELECT MIN(case when ok 1 end) FROM bid {W}", "expected THEN, not 1", "1", None),
+    (f"SELECT MIN(case when ok then 1) FROM bid {W}", "expected END, not )", ")", None),
+    (f"SELECT MIN(case end) FROM bid {W}", None, None, None),
+    (f"SELECT auction FROM bid WHERE price BETWEEN 1 5 {W}", "expected AND, not 5", "5", None),
+    (f"SELECT cast(auction AS bigint FROM bid {W}", "expected ), not FROM", "FROM", None),
+    (f"SELECT cast(auction bigint) FROM bid {W}", "expected AS, not BIGINT", "bigint", None),
+    (f"SELECT auction FROM {W}", "expected the name of a stream, not GROUP BY", "GROUP BY", None),
+    (f"SELECT auction FROM bid [SOON] {W}", "expected RANGE, WINDOW, TUMBLE or UNBOUNDED, not SOON", "SOON", None),
+    (f"SELECT auction FROM bid {W} EMIT LATER", "expected CHANGES or FINAL, not LATER", "LATER", None),
+    ("SELECT 1", "the SELECT has no FROM", "SELECT 1", "name the stream after FROM"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "message", "mark", "hint"), BAD, ids=[b[0] for b in BAD])
+def test_bad(sql: str, message: str | None, mark: str | None, hint: str | None) -> None:
+    error = failure(sql)
+    if message is None or mark is None:
+        return
+    assert error.message == message
+    assert marked(error) == mark
+    assert (error.hint or "").startswith(hint) if hint else error.hint is None
+
+
+@pytest.mark.parametrize(("sql", "message", "mark", "hint"), BAD, ids=[b[0] for b in BAD])
+def test_style(sql: str, message: str | None, mark: str | None, hint: str | None) -> None:
+    error = failure(sql)
+    assert not error.message.endswith(".") and "\n" not in error.message
+    assert not error.hint or not error.hint.endswith(".")
+    assert "sqlglot" not in error.message
+
+
+def test_place_in_a_longer_script() -> None:
+    text = "SHOW PLAN;\n\nCREATE QUERY q AS\n  SELECT auction, MAX(pirce)\n  FROM bid GROUP BY auction, TUMBLE '1 minute'"
+    (_, query) = parse_script(text, "app.sql")
+    with pytest.raises(SqlError) as caught:
+        bound(text.split("AS\n", 1)[1])
+    assert (caught.value.line, caught.value.column) == (1, 23)
+    from sql_support import STREAMS, infer
+
+    from thalweg.sql.binder import bind
+    from thalweg.sql.statements import CreateQuery
+
+    assert isinstance(query, CreateQuery)
+    with pytest.raises(SqlError) as caught:
+        bind(query.select, name="q", into=None, streams=STREAMS, infer=infer)
+    assert (caught.value.line, caught.value.column, caught.value.length, caught.value.origin) == (4, 23, 5, "app.sql")
+    assert str(caught.value) == (
+        "unknown column pirce (at app.sql:4:23)\n   4 |   SELECT auction, MAX(pirce)\n     |                       ^^^^^\n  hint: did you mean price?"
+    )
+
+
+@pytest.mark.parametrize("break_", ["\r\n", "\r", "\u2028", "\f\n"])
+def test_place_after_odd_line_breaks(break_: str) -> None:
+    error = failure(f"SELECT auction,{break_}  pirce FROM bid {W}")
+    assert marked(error) == "pirce"
+
+
+def test_place_after_wide_characters() -> None:
+    error = failure(f"SELECT MAX('日本語 🎈'), pirce FROM bid {W}")
+    assert (error.column, marked(error)) == (22, "pirce")
+
+
+def test_deep_nesting_is_refused() -> None:
+    error = failure(f"SELECT {'(' * 5000}auction{')' * 5000} FROM bid {W}")
+    assert error.message.endswith("nested too deeply")
+
+
+def test_imports_no_engine() -> None:
+    for file in Path(thalweg.sql.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [n for n in names if n.split(".")[0] in ("duckdb", "pyspark")], file

@@ -1,0 +1,86 @@
+"""All notations of windows give the same values."""
+
+import pytest
+from sql_support import bound, meaning
+
+from thalweg.logical.windows import SECOND, NamedWindow, Window
+
+MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
+WINDOWS = [
+    ("TUMBLE '1 minute'", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
+    ("tumble 60 seconds", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
+    ("TUMBLE('1 minute')", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
+    ("TUMBLE(INTERVAL 1 MINUTE)", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
+    ("TUMBLE '1 minute' AS 'one'", NamedWindow("one", Window(MINUTE, MINUTE))),
+    ("TUMBLE '1 minute' OFFSET '10 seconds'", NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND))),
+    ("TUMBLE('1 minute', '10 seconds')", NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND))),
+    ("TUMBLE '1 minute' OFFSET -50 SECONDS", NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND))),
+    ("HOP '1 hour' BY '10 minutes'", NamedWindow("1 hour by 10 minutes", Window(HOUR, 10 * MINUTE))),
+    ("HOP('1 hour', '10 minutes')", NamedWindow("1 hour by 10 minutes", Window(HOUR, 10 * MINUTE))),
+    ("HOP(1 HOUR, 10 MINUTES, 5 MINUTES)", NamedWindow("1 hour by 10 minutes offset 5 minutes", Window(HOUR, 10 * MINUTE, 5 * MINUTE))),
+    ("HOP '1 hour' BY '10 minutes' OFFSET '5 minutes' AS h", NamedWindow("h", Window(HOUR, 10 * MINUTE, 5 * MINUTE))),
+    ("HOP '1 minute' BY '1 hour'", NamedWindow("1 minute by 1 hour", Window(MINUTE, HOUR))),
+    ("HOP '1 minute' BY '1 minute'", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
+    ("window(at, '10 minutes')", NamedWindow("10 minutes", Window(10 * MINUTE, 10 * MINUTE))),
+    ("WINDOW(AT, '10 minutes', '5 minutes')", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
+    ("window(b.at, '10 minutes', '5 minutes', '1 minute')", NamedWindow("10 minutes by 5 minutes offset 1 minute", Window(10 * MINUTE, 5 * MINUTE, MINUTE))),
+    ("TumblingWindow(minute, 20)", NamedWindow("20 minutes", Window(20 * MINUTE, 20 * MINUTE))),
+    ("HoppingWindow(minute, 10, 5)", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
+    ("TumblingWindow(Duration(hour, 1), Offset(minute, 5))", NamedWindow("1 hour offset 5 minutes", Window(HOUR, HOUR, 5 * MINUTE))),
+    ("HoppingWindow(Duration(hour, 1), Hop(minute, 10))", NamedWindow("1 hour by 10 minutes", Window(HOUR, 10 * MINUTE))),
+    ("Windows(Window('20 min', TumblingWindow(minute, 20)))", NamedWindow("20 min", Window(20 * MINUTE, 20 * MINUTE))),
+    ("Window('20 min', TumblingWindow(minute, 20))", NamedWindow("20 min", Window(20 * MINUTE, 20 * MINUTE))),
+    ("WINDOWS(TUMBLE '1 minute')", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
+]
+EQUAL = [
+    (
+        "SELECT auction, window_id, window_end, COUNT(*) AS n FROM bid GROUP BY auction, WINDOWS(TUMBLE '20 min' AS 'a', HOP '10 min' BY '5 min' AS 'b')",
+        "SELECT auction, System.Window().Id AS window_id, System.Timestamp() AS window_end, COUNT(*) AS n FROM bid TIMESTAMP BY at "
+        "GROUP BY auction, Windows(Window('a', TumblingWindow(minute, 20)), Window('b', HoppingWindow(minute, 10, 5)))",
+    ),
+    (
+        "SELECT window_start AS s, window_end AS e, MAX(price) AS m FROM bid GROUP BY TUMBLE '10 minutes'",
+        "SELECT window.start AS s, window.end AS e, max(price) m FROM bid b GROUP BY window(at, '10 minutes')",
+    ),
+    (
+        "SELECT window_start AS s, window_end AS e, MAX(price) AS m FROM bid GROUP BY TUMBLE '10 minutes'",
+        "SELECT window(at, '10 minutes').start AS s, window(at, '10 minutes').end AS e, max(price) m FROM bid GROUP BY window(at, '10 minutes')",
+    ),
+    (
+        "SELECT window AS w, COUNT(*) AS n FROM bid GROUP BY TUMBLE '10 minutes'",
+        "SELECT window(at, '10 minutes') AS w, COUNT(*) AS n FROM bid GROUP BY w",
+    ),
+    (
+        "SELECT window AS w, COUNT(*) AS n FROM bid GROUP BY TUMBLE '10 minutes'",
+        "SELECT window(at, '10 minutes') AS w, COUNT(*) AS n FROM bid GROUP BY 1",
+    ),
+    (
+        "SELECT auction, window_end, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 minute'",
+        "SELECT auction, window_end, COUNT(*) AS n FROM bid GROUP BY TUMBLE '1 minute', window_start, auction, window_end",
+    ),
+    (
+        "SELECT COUNT(*) AS n FROM bid GROUP BY WINDOWS(TUMBLE '1 minute', TUMBLE '5 minutes')",
+        "SELECT COUNT(*) AS n FROM bid GROUP BY TUMBLE '1 minute', TUMBLE '5 minutes'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "window"), WINDOWS)
+def test_notation(written: str, window: NamedWindow) -> None:
+    assert bound(f"SELECT COUNT(*) FROM bid AS b GROUP BY {written}").windows == (window,)
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_equal_notations(one: str, other: str) -> None:
+    assert meaning(one) == meaning(other)
+
+
+def test_many_windows_keep_their_order() -> None:
+    query = bound("SELECT COUNT(*) FROM bid GROUP BY WINDOWS(TUMBLE '5 minutes' AS 'five', HOP '1 hour' BY '10 minutes', TUMBLE '1 minute')")
+    assert [w.id for w in query.windows] == ["five", "1 hour by 10 minutes", "1 minute"]
+
+
+def test_one_window_under_two_ids() -> None:
+    query = bound("SELECT COUNT(*) FROM bid GROUP BY WINDOWS(TUMBLE '1 minute' AS 'a', TUMBLE '60 seconds' AS 'b')")
+    assert [w.id for w in query.windows] == ["a", "b"]
+    assert query.windows[0].window == query.windows[1].window
