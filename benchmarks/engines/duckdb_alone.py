@@ -27,7 +27,7 @@ def execute(run: Run) -> tuple[Batch, ...]:
         if run.sink == "parquet":
             connection.execute(f"COPY ({sql}) TO '{out}/{number:06d}.parquet'")
         else:
-            connection.execute(sql).to_arrow_table()
+            connection.sql(sql).to_arrow_table()
         batches.append(Batch(number, (time.perf_counter() - started) * 1000))
     return tuple(batches)
 

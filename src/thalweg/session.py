@@ -16,7 +16,7 @@ from thalweg.catalog import Catalog, known
 from thalweg.config import with_setting
 from thalweg.engine.kernel.connection import clean_message, infer_type
 from thalweg.engine.runner import BatchProgress, Runner, Stopping, Workload
-from thalweg.engine.spark import prepare, start_spark
+from thalweg.engine.spark import prepare, source_evolution, start_spark
 from thalweg.errors import InternalError, UsageError
 from thalweg.explain import Explanation, explain
 from thalweg.logical.query import Query
@@ -246,9 +246,11 @@ class Session:
         self._check_new_outputs(runner)
         self._changed()
         runner.recover()
-        writer = self._sources().writeStream.foreachBatch(self._guarded).option("checkpointLocation", str(self.directory.checkpoint))
         trigger = {"availableNow": True} if available_now else {"processingTime": f"{self.catalog.config.trigger} seconds"}
-        self._streaming = writer.trigger(**trigger).start()
+        named = not self._frames
+        with source_evolution(self.spark, named):
+            writer = self._sources(named).writeStream.foreachBatch(self._guarded)
+            self._streaming = writer.option("checkpointLocation", str(self.directory.checkpoint)).trigger(**trigger).start()
 
     def _guarded(self, frame: Any, batch: int) -> None:
         with self._turn:
@@ -263,9 +265,9 @@ class Session:
                     f"{directory}: holds results of an earlier query", f"remove them, or give query {query.name} another INTO directory"
                 )
 
-    def _sources(self) -> Any:
+    def _sources(self, named: bool) -> Any:
         frames = [
-            packed_chunks(self._frames[s.name], s.name) if s.format == "dataframe" else file_chunks(self.spark, s)
+            packed_chunks(self._frames[s.name], s.name) if s.format == "dataframe" else file_chunks(self.spark, s, named)
             for s in self.catalog.streams.values()
         ]
         whole = frames[0]

@@ -9,6 +9,7 @@ from thalweg.cli.generate import written
 from thalweg.cli.run import run_queries, sum_up
 from thalweg.cli.screen import Screen
 from thalweg.cli.script import open_session
+from thalweg.cli.signals import StopWish
 from thalweg.cli.tables import by_time, draw_results
 from thalweg.cli.values import count_text, seconds_text
 from thalweg.demo import EVENTS_PER_FILE, Demo
@@ -26,17 +27,18 @@ def run_demo(directory: Path, events: int) -> None:
     summary = written(screen, generator, demo.data, "parquet", EVENTS_PER_FILE, overwrite=True)
     took = seconds_text(time.perf_counter() - started)
     screen.title("events", f"{count_text(summary.events, 'event')} of an auction site in {demo.data} ({took})")
-    with open_session(demo.session) as session:
+    with StopWish() as wish, open_session(demo.session) as session:
         queries = [q for q in session.sql(demo.script.read_text(), str(demo.script)) if isinstance(q, QueryHandle)]
         screen.title("script", f"{count_text(len(queries), 'query', 'queries')} in {demo.script}")
         total = sum(rows for name, rows in summary.streams.items() if name in session.catalog.streams)
-        progress, stopped = run_queries(screen, session, available_now=True, total=total)
-        _show(screen, demo, session, queries)
-        sum_up(screen, session, progress, stopped)
+        progress = run_queries(screen, session, wish, available_now=True, total=total)
+        _show(screen, session, queries)
+        sum_up(screen, session, progress, wish.asked)
     screen.title("next", f"copy {demo.script}, change it, and: thalweg run COPY.sql --available-now")
 
 
-def _show(screen: Screen, demo: Demo, session: Session, queries: list[QueryHandle]) -> None:
+def _show(screen: Screen, session: Session, queries: list[QueryHandle]) -> None:
+    """The last rows of every query, and the plan of all of them together."""
     for query in queries:
         results = by_time(query.results())
         screen.say()
@@ -44,6 +46,5 @@ def _show(screen: Screen, demo: Demo, session: Session, queries: list[QueryHandl
         screen.title(query.name, f"the last {shown} of {count_text(results.num_rows, 'row')}")
         screen.table(draw_results(query.query, results.slice(results.num_rows - shown)))
     screen.say()
-    screen.title("plan", "how all of them are computed together")
     screen.say(str(session.explain()))
     screen.say()

@@ -28,14 +28,22 @@ DISK = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errn
 class Commands(TyperGroup):
     """The commands, with every error that leaves one of them turned into a message and an exit code."""
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **rest: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run a command and exit: 0, 1 the user's mistake, 2 the environment, 3 a defect."""
         given = list(sys.argv[1:] if args is None else args) or ["--help"]
         debug = "--debug" in given or os.environ.get("THALWEG_DEBUG", "") not in ("", "0")
-        rest["standalone_mode"] = False
+        rest = [a for a in given if a != "--debug"]
         try:
             with warnings.catch_warnings(action="default" if debug else "ignore"):
-                code = super().main([a for a in given if a != "--debug"], prog_name or "thalweg", **rest)
+                code = super().main(rest, "thalweg", complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -71,7 +79,8 @@ def _usage(error: Any) -> int:
 
 
 def _defect(error: Exception, args: Sequence[str]) -> int:
-    what = str(error) if isinstance(error, InternalError) else f"{type(error).__name__}: {error}"
+    said = (str(error).strip().splitlines() or [""])[0]
+    what = str(error) if isinstance(error, InternalError) else f"{type(error).__name__}: {said}"
     _say("internal error", f"{what}\n  hint: this is a defect of Thalweg: please report it with {_written(error, args)}")
     return DEFECT
 

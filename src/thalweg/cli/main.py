@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +13,9 @@ import typer
 
 from thalweg.cli.failures import Commands
 
-app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings={"max_content_width": 100})
+app = typer.Typer(
+    cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings={"max_content_width": 100}
+)
 
 Script = Annotated[Path, typer.Argument(metavar="APP.sql", help="A script of SQL statements.", show_default=False)]
 Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given more than once.")]
@@ -44,7 +49,7 @@ def demo(
     directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where to put data and results.")] = Path("demo"),
     events: Annotated[int, typer.Option(metavar="N", help="How many events to generate.")] = 1_000_000,
 ) -> None:
-    """Try it: an auction site's events, five queries, their plan and results."""
+    """Run five queries over an auction site's events."""
     from thalweg.cli.demo import run_demo
 
     run_demo(directory, events)
@@ -61,7 +66,7 @@ def run(
     settings: Settings = [],  # noqa: B006
     rows: Annotated[int, typer.Option(min=0, metavar="N", help="Rows to print of a batch for INTO 'console' (0: all).")] = 20,
 ) -> None:
-    """Run the queries of a script until Ctrl-C; again, to go on from there."""
+    """Run the queries of a script until Ctrl-C, or go on with them."""
     from thalweg.cli.run import run_script
 
     run_script(script, directory, available_now, master, settings, rows)
@@ -116,5 +121,13 @@ def version() -> None:
 
 
 def main() -> None:
-    """Run the command that the arguments ask for."""
-    app()
+    """Run the command that the arguments ask for, then leave at once: Spark's idle threads have nothing left to say."""
+    code = 0
+    try:
+        app()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

@@ -13,10 +13,10 @@ from thalweg.cli.progress import RunProgress
 from thalweg.cli.screen import Screen
 from thalweg.cli.script import default_directory, open_session, read_script, show_outputs
 from thalweg.cli.signals import StopWish
-from thalweg.cli.spark_log import LOG, standard_error_in
-from thalweg.cli.status import draw_counts, shorter
+from thalweg.cli.spark_process import LOG, start_spark
+from thalweg.cli.status import draw_counts
 from thalweg.cli.tables import by_time, draw_results
-from thalweg.cli.values import count_text, seconds_text
+from thalweg.cli.values import count_text, seconds_text, shorter
 from thalweg.errors import InternalError, UsageError
 from thalweg.status import read_status
 
@@ -28,57 +28,45 @@ POLL = 0.2
 CONSOLE = "console"
 
 
-def run_script(
-    script: Path, directory: Path | None, available_now: bool, master: str | None, settings: Sequence[str], rows: int
-) -> None:
+def run_script(script: Path, directory: Path | None, available_now: bool, master: str | None, settings: Sequence[str], rows: int) -> None:
     """Execute a script, run its queries, and sum up."""
     screen = Screen()
     text = read_script(script)
-    with open_session(directory or default_directory(script), settings, master) as session:
+    with StopWish() as wish, open_session(directory or default_directory(script), settings, master) as session:
         show_outputs(screen, text, session.sql(text, str(script)))
         if not session.catalog.queries:
             raise UsageError(f"{script}: no query to run", "add CREATE QUERY name AS SELECT ...")
         session.listeners.append(ConsoleResults(screen, session, rows).batch)
-        progress, stopped = run_queries(screen, session, available_now)
-        sum_up(screen, session, progress, stopped)
+        progress = run_queries(screen, session, wish, available_now)
+        sum_up(screen, session, progress, wish.asked)
 
 
-def run_queries(screen: Screen, session: Session, available_now: bool, total: int | None = None) -> tuple[RunProgress, bool]:
-    """Run until the data or the user's patience ends; says whether it was the user's."""
-    with RunProgress(screen, total) as progress, StopWish(lambda: progress.say("stopping after this batch")) as wish:
+def run_queries(screen: Screen, session: Session, wish: StopWish, available_now: bool, total: int | None = None) -> RunProgress:
+    """Run until the data or the user's patience ends."""
+    with RunProgress(screen, total) as progress:
         session.listeners.append(progress.batch)
         start_spark(session)
-        wish.listen()
+        wish.listen(lambda: progress.say("stopping after this batch"))
         progress.say("first batch" if available_now else "waiting for data")
         try:
-            _run(session, available_now, wish)
+            session.start(available_now)
+            while not wish.asked and not session.wait(POLL):
+                pass
+            session.stop()
         except InternalError as e:
             raise InternalError(e.message, f"Spark's own messages are in {session.directory.root / LOG}") from e
-        return progress, wish.asked
-
-
-def start_spark(session: Session) -> None:
-    """Start Spark with its messages in the session's directory, which is refused now if it can't be used."""
-    session.directory.create()
-    with standard_error_in(session.directory.root / LOG):
-        _ = session.spark
-
-
-def _run(session: Session, available_now: bool, wish: StopWish) -> None:
-    if not wish.asked:
-        session.start(available_now)
-        while not wish.asked and not session.wait(POLL):
-            pass
-    session.stop()
+    return progress
 
 
 def sum_up(screen: Screen, session: Session, progress: RunProgress, stopped: bool = False) -> None:
     """What the run did, and what the session holds after it."""
     did = f"{count_text(progress.rows, 'event')} in {count_text(progress.batches, 'batch', 'batches')}"
     work = f", {seconds_text(progress.seconds)} of work ({progress.rows / progress.seconds:,.0f} events/s)" if progress.rows else ""
-    screen.title("stopped between two batches:" if stopped else "done:", f"{did}{work}")
+    screen.title("stopped between two batches" if stopped else "done", f"{did}{work}")
     screen.say()
     draw_counts(screen, read_status(session.directory.root))
+    if stopped:
+        screen.say("run it again to go on from here")
 
 
 class ConsoleResults:

@@ -41,8 +41,8 @@ class Screen:
         _print(self.err, Text(text))
 
     def title(self, text: str, more: str = "") -> None:
-        """A line above a table."""
-        _print(self.out, Text.assemble((text, "bold"), f" {more}" if more else ""))
+        """A line above a table or a line of its own: a name, and what there is to say about it."""
+        _print(self.out, Text.assemble((text, "bold"), f": {more}" if more else ""))
 
     def table(self, table: Table) -> None:
         """A table; without the blanks at the ends of its lines where nobody sees them."""

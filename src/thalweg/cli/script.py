@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
+from thalweg.cli.values import shorter
 from thalweg.errors import UsageError
 from thalweg.explain import Explanation
 from thalweg.show import Table
@@ -72,7 +73,7 @@ def show_outputs(screen: Screen, text: str, outputs: Iterable[Any]) -> None:
         if isinstance(statement, Explain | Show):
             screen.title(" ".join(statement.text.split()) if isinstance(statement, Explain) else f"SHOW {statement.what}")
         if isinstance(output, Table):
-            screen.table(draw(output.header, output.rows))
+            screen.table(draw(output.header, [[shorter(v) if isinstance(v, str) else v for v in row] for row in output.rows]))
             screen.say()
         elif isinstance(output, Explanation):
             screen.say(str(output))

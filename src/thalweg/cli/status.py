@@ -10,7 +10,7 @@ from typing import Any
 
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
-from thalweg.cli.values import column_texts, count_text, instant_text, seconds_text, size_text
+from thalweg.cli.values import column_texts, count_text, instant_text, seconds_text, shorter, size_text
 from thalweg.status import FragmentStatus, Status, StreamStatus, read_status
 
 
@@ -64,12 +64,6 @@ def _last_batch(status: Status) -> str:
 def _frontiers(streams: tuple[StreamStatus, ...]) -> list[str]:
     times = column_texts([s.frontier for s in streams])
     return [t if s.frontier else "-" for s, t in zip(streams, times, strict=True)]
-
-
-def shorter(path: str) -> str:
-    """A path relative to the current directory where it lies in it."""
-    here = Path.cwd()
-    return str(Path(path).relative_to(here)) if "://" not in path and Path(path).is_relative_to(here) else path
 
 
 def _plain(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from rich.text import Text
 
 from thalweg.cli.values import NULL, column_texts, is_number, one_line
 from thalweg.logical.query import Query
+
+_KEY, _AGGREGATE = re.compile(r'"k\d+"'), re.compile(r'"a\d+"')
 
 
 def draw(header: Sequence[str], rows: Sequence[Sequence[Any]], plain: Collection[str] = ()) -> Table:
@@ -29,7 +32,7 @@ def draw(header: Sequence[str], rows: Sequence[Sequence[Any]], plain: Collection
 
 def draw_results(query: Query, results: pa.Table) -> Table:
     """Result rows of a query; its grouping keys are names, whatever their type."""
-    keys = {o.name for o in query.outputs if o.sql.startswith('"k')}
+    keys = {o.name for o in query.outputs if _KEY.search(o.sql) and not _AGGREGATE.search(o.sql)}
     return draw(results.column_names, list(zip(*(c.to_pylist() for c in results.columns), strict=True)), plain=keys)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 NULL = "NULL"
@@ -19,8 +20,8 @@ def column_texts(values: Sequence[Any], plain: bool = False) -> list[str]:
     """
     known = [v for v in values if v is not None]
     if known and all(isinstance(v, float) for v in known):
-        form = f"{'' if plain else ','}.{_places(known)}f"
-        return [_decimal(v, form) for v in values]
+        form = _form(known).lstrip("," if plain else "")
+        return [NULL if v is None else f"{v:{form}}" for v in values]
     if known and all(isinstance(v, datetime) for v in known):
         precision = _precision(known)
         return [NULL if v is None else instant_text(v, precision) for v in values]
@@ -75,6 +76,12 @@ def seconds_text(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def shorter(path: str) -> str:
+    """A path relative to the current directory where it lies in it."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if "://" not in path and Path(path).is_relative_to(here) else path
+
+
 def one_line(text: str) -> str:
     """A text without anything that a terminal would act on.
 
@@ -96,17 +103,16 @@ def _one(value: Any, plain: bool) -> str:
     return value.isoformat() if isinstance(value, date) else one_line(str(value))
 
 
-def _decimal(value: float | None, form: str) -> str:
-    return NULL if value is None else f"{value:{form}}"
-
-
-def _places(values: Sequence[float]) -> int:
-    """Digits after the point: enough for the largest value to have six digits or so, one for whole numbers."""
-    finite = [abs(v) for v in values if abs(v) < float("inf")]
-    if all(v == int(v) for v in finite):
-        return 1
-    largest = max(finite)
-    return next((places for limit, places in ((100_000, 1), (100, 2), (1, 4)) if largest >= limit), 6)
+def _form(values: Sequence[float]) -> str:
+    """The format of a column of floats: enough digits for the largest, cents as cents, powers of ten where zeros would hide the value."""
+    sizes = [abs(v) for v in values if v and abs(v) < float("inf")]
+    if not sizes or (all(v == round(v, 1) for v in sizes) and max(sizes) < 1e15):
+        return ",.1f"
+    if max(sizes) >= 1e15 or max(sizes) < 1e-4:
+        return ".6g"
+    if max(sizes) >= 10 or all(v == round(v, 2) for v in sizes):
+        return ",.2f"
+    return ",.4f" if max(sizes) >= 1 else ",.6f"
 
 
 def _precision(values: Sequence[datetime]) -> str:

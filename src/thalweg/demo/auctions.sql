@@ -27,7 +27,7 @@ CREATE QUERY turnover AS
 -- Auctions that are hot right now, with what nine bids in ten stay below.
 CREATE QUERY hot_auctions AS
   SELECT auction, window_end, COUNT(*) AS bids, PERCENTILE(price, 0.9) / 100 AS price_90
-  FROM bid GROUP BY auction, HOP '2 minutes' BY '30 seconds' HAVING COUNT(*) > 2000;
+  FROM bid GROUP BY auction, HOP '2 minutes' BY '30 seconds' HAVING COUNT(*) > 800;
 
 -- What is on offer, by category.
 CREATE QUERY offers AS

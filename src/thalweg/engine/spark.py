@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +36,10 @@ STREAMING = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.streaming.minBatchesToRetain": "4",
 }
+EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 JAVA_HINT = "install Java 17 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to one"
 
 
@@ -62,16 +67,49 @@ def start_spark(master: str | None = None, settings: dict[str, str] | None = Non
     builder = SparkSession.builder.appName("thalweg").master(master or "local[*]")
     for key, value in {**SETTINGS, **STREAMING, "spark.driver.extraJavaOptions": options, **(settings or {})}.items():
         builder = builder.config(key, value)
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    log = Path(tempfile.mkdtemp(prefix="thalweg-spark-")) / "spark.log"
     try:
-        return builder.getOrCreate()
+        with _stderr_to(log):
+            return builder.getOrCreate()
     except Exception as e:
-        raise EnvironmentProblem(f"Spark did not start on {master or 'local[*]'}: {_first_line(e)}", "check the master's address") from e
+        hint = f"check the master's address; Spark's own words are in {log}"
+        raise EnvironmentProblem(f"Spark did not start on {master or 'local[*]'}: {_first_line(e)}", hint) from e
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """While the JVM starts, standard error goes to a file; the JVM keeps it, so its chatter stays out of the terminal."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with log.open("w") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def prepare(spark: Any) -> None:
-    """Set on a session what streaming needs."""
+    """Set on a session what streaming needs; what fails in a batch is told by the session, not by the bridge to the JVM."""
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     for key, value in STREAMING.items():
         spark.conf.set(key, value)
+
+
+@contextmanager
+def source_evolution(spark: Any, enabled: bool) -> Iterator[None]:
+    """While a stream of named sources is built and started: sources may then come and go on one checkpoint.
+
+    Spark demands a name of every source while this is on, so it is on no longer than needed.
+    """
+    spark.conf.set(EVOLUTION, str(enabled).lower())
+    try:
+        yield
+    finally:
+        spark.conf.set(EVOLUTION, "false")
 
 
 def _first_line(error: Exception) -> str:

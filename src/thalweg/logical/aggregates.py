@@ -119,7 +119,7 @@ MOMENTS = Part(
 )
 VALUES = Part(
     "values",
-    lambda c: c.of("list", c.args[0], f"{c.args[0]} IS NOT NULL"),
+    lambda c: c.of("list", f"({c.args[0]})::DOUBLE", f"{c.args[0]} IS NOT NULL"),
     lambda col: f"flatten(list({col}) FILTER (WHERE {col} IS NOT NULL))",
 )
 SET = Part(

@@ -8,6 +8,7 @@ hopping W2 serves aggregates that bear no overlap.
 from __future__ import annotations
 
 from thalweg.logical.windows import Window
+from thalweg.optimizer.coverage import partitioned_by
 from thalweg.optimizer.traits import Features, Traits
 
 
@@ -42,6 +43,5 @@ def combined(w1: Window, w2: Window, traits: Traits, features: Features) -> int:
 
 def prefix_possible(w1: Window, w2: Window, traits: Traits, features: Features) -> bool:
     """Whether W1 may be the difference of two running totals over W2; for a tumbling W1 plain combining is never dearer."""
-    if not (traits.invertible and features.prefix) or traits.holistic or w1.tumbling or not w2.tumbling:
-        return False
-    return w1.range > w2.range and not (w1.slide % w2.slide or w1.range % w2.slide or (w1.offset - w2.offset) % w2.slide)
+    allowed = features.prefix and traits.invertible and not traits.holistic
+    return allowed and not w1.tumbling and partitioned_by(w1, w2)

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.calibration import Constants
-from thalweg.optimizer.cost.edges import Edges
-from thalweg.optimizer.cost.steps import engine_cost, engine_weights
+from thalweg.optimizer.cost.edges import Edges, priced
+from thalweg.optimizer.cost.steps import compresses, engine_weights
 from thalweg.optimizer.cost.windows import forest_cost, paper_weights, period
 from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.forest import Forest, Step, in_time
@@ -101,11 +101,11 @@ def _best(
     seed = plans[-1].factors
     if statistics is None:
         finest = constants.finest * min(w.slide for w in asked)
-        plans.append(best_forest(asked, paper_weights(period(asked), traits), edges, finest, seed))
+        plans.append(best_forest(asked, paper_weights(period(asked), traits), lambda f: f.slide >= finest, edges, seed))
         return min(plans, key=forest_cost)
     weigh = engine_weights(statistics, constants, traits, size)
-    plans.append(best_forest(asked, weigh, edges, 0, seed))
-    return min(plans, key=lambda plan: engine_cost(in_time(plan, size), traits, statistics, constants))
+    plans.append(best_forest(asked, weigh, lambda f: compresses(f, statistics, constants, size), edges, seed))
+    return min(plans, key=lambda plan: sum(priced(step, weigh) for step in plan))
 
 
 def _number(cost: Fraction) -> int | float:

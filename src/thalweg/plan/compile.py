@@ -97,7 +97,7 @@ def prefix_sql(fragment: Fragment, source: Window) -> str:
     high = f"least($high, {floor_div(f'(max({SLOT}) - {b})', a)} + 1)"
     instances = f'SELECT unnest(range({low}, {high})) AS "m" FROM {table}'
     ends = f'(VALUES (0, -1), ({count}, 1)) AS ends("shift", "sign")'
-    groups = f"(SELECT {', '.join(keys) or '1'} FROM {table} GROUP BY ALL)"
+    groups = f"(SELECT DISTINCT {', '.join(keys) or '1'} FROM {table})"
     marks = f'SELECT {by}2 * ("m" * {a} + {b} + "shift") - 1, "m", "sign"{none} FROM {groups}, ({instances}), {ends}'
     rows = f'SELECT {by}2 * {SLOT} AS "at", NULL AS "m", NULL AS "sign"{columns} FROM {table}'
     over = f'OVER (PARTITION BY {", ".join(keys) or "1"} ORDER BY "at" ROWS UNBOUNDED PRECEDING)'

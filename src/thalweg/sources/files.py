@@ -15,14 +15,15 @@ SCHEMA = "path string, modificationTime timestamp, length long, content binary"
 GLOBS = {"parquet": "*.parquet", "csv": "*.csv", "json": "*.json*"}
 
 
-def file_chunks(spark: Any, stream: Stream) -> Any:
+def file_chunks(spark: Any, stream: Stream, named: bool = True) -> Any:
     """A streaming DataFrame with one row (stream, path, data = NULL) per new file."""
     from pyspark.sql import functions as F
 
     path = Path(stream.path or "")
     if "://" not in str(stream.path) and not path.is_dir():
         raise DataError(f"{stream.path}: the directory of stream {stream.name} does not exist", "create it, or correct the stream's path")
-    reader = spark.readStream.format("binaryFile").schema(SCHEMA).name(stream.name)
+    reader = spark.readStream.format("binaryFile").schema(SCHEMA)
+    reader = reader.name(stream.name) if named else reader
     options = {"maxFilesPerTrigger": stream.files_per_batch, "maxBytesPerTrigger": stream.bytes_per_batch}
     if stream.bytes_per_batch is None and stream.files_per_batch is None:
         options["maxFilesPerTrigger"] = 1000

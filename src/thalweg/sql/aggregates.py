@@ -102,7 +102,8 @@ def _simple(writer: Writer, call: CallSyntax) -> Aggregate:
 def _count(writer: Writer, call: CallSyntax) -> Aggregate:
     _check_count(writer, call, 1)
     arg = call.args[0]
-    if isinstance(arg, exp.Star) or (is_constant(arg) and not isinstance(unwrapped(arg), exp.Null) and not call.distinct):
+    counted = isinstance(arg, exp.Star) or (is_constant(arg) and not isinstance(unwrapped(arg), exp.Null))
+    if counted and not call.distinct:
         return Aggregate("COUNT_ROWS", (), _where(writer, call))
     function = AGGREGATES["COUNT_DISTINCT" if call.distinct else "COUNT"]
     return Aggregate(function.name, (_argument(writer, arg, call, function),), _where(writer, call))

@@ -88,7 +88,13 @@ def _compare(writer: Writer, node: exp.Expr) -> Piece:
     straight, turned = COMPARISONS[type(node)]
     if is_constant(left) and not is_constant(right):
         left, right, straight = right, left, turned
-    return Piece(f"{writer.operand(left)} {straight} {writer.operand(right)}", False)
+    return Piece(f"{_side(writer, left, right)} {straight} {_side(writer, right, left)}", False)
+
+
+def _side(writer: Writer, node: exp.Expr, other: exp.Expr) -> str:
+    """A side of a comparison; a string that is compared with a time is one, as if it were typed."""
+    type_ = writer.type(other) if is_string(node) and not is_string(other) else None
+    return f"CAST({writer.sql(node)} AS {type_})" if type_ in ("DATE", "TIMESTAMP") else writer.operand(node)
 
 
 def _is(writer: Writer, node: exp.Expr) -> Piece:

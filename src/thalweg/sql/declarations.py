@@ -126,7 +126,10 @@ class _Options:
             formats = [f for f, options in READER_OPTIONS.items() if key in options]
             if formats and format_ not in formats:
                 raise self.source.error(f"{key} is an option of {' and '.join(formats)}, not of {format_}", option.key_span, "remove it")
-        return tuple(sorted((k, o.value) for k, o in self.by_key.items() if k in READER_OPTIONS[format_]))
+        self.get("header", _one_of("true", "false"))
+        return tuple(
+            sorted((k, o.value.lower() if k == "header" else o.value) for k, o in self.by_key.items() if k in READER_OPTIONS[format_])
+        )
 
 
 def _options(source: Source, declared: Declaration, known: tuple[str, ...]) -> _Options:

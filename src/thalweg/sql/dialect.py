@@ -15,32 +15,18 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from thalweg.sql.nodes import Convert, Misparse, StreamWindow
+from thalweg.sql.places import PlacedParser, noted
 from thalweg.sql.types import TYPES_HINT, type_name
 from thalweg.sql.window_syntax import WindowSyntax
 
 T = TypeVar("T")
-E = TypeVar("E", bound=exp.Expr)
 _UNEXPECTED = "Invalid expression / Unexpected token"
 _EXPECTED = {"Expecting )": ")", "Expecting (": "(", "Expecting ]": "]"}
 _NO_TOKEN = Token.string("")
 _NO_ALIAS = {"EVERY", "EMIT", "TIMESTAMP"}
 
 
-def _noting_place(parse: Callable[[Any], tuple[str, Any]]) -> Callable[[Any], tuple[str, Any]]:
-    """The parser of a clause that notes its place, from its keyword on."""
-
-    def noting(parser: Any) -> tuple[str, Any]:
-        first = parser._curr
-        key, node = parse(parser)
-        for part in node if isinstance(node, list) else [node]:
-            if isinstance(part, exp.Expr):
-                part.meta["span"] = (first.start, parser._prev.end + 1)
-        return key, node
-
-    return noting
-
-
-class ThalwegParser(WindowSyntax, SparkParser):
+class ThalwegParser(WindowSyntax, PlacedParser):
     """Parses queries. Lenient corners of the inherited grammar are closed where they would hide a mistake."""
 
     FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
@@ -59,8 +45,8 @@ class ThalwegParser(WindowSyntax, SparkParser):
         "IF": lambda self: self._parse_if(),
     }
 
-    QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
-        token_type: _noting_place(parse) for token_type, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
+    COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., Any] | None]] = {
+        token_type: SparkParser.COLUMN_OPERATORS[token_type] for token_type in (TokenType.DOT, TokenType.DCOLON)
     }
 
     def raise_error(self, message: str, token: Token = _NO_TOKEN) -> None:
@@ -69,84 +55,43 @@ class ThalwegParser(WindowSyntax, SparkParser):
             self.expected(_EXPECTED[message])
         if message.startswith("Required "):
             self.expected("an expression")
+        if message.startswith("Expected table name"):
+            self.expected("the name of a stream")
         at = token if token.text else self._curr or self._prev
         span = (at.start, at.end + 1) if at else (0, 1)
-        raise Misparse(f"unexpected {at.text}" if message == _UNEXPECTED else _lower(message), span)
-
-    def expression(self, instance: E, token: Token | None = None, comments: list[str] | None = None) -> E:
-        """Note the last token as the place of a node without parts, such as NULL or DISTINCT."""
-        childless = not isinstance(instance, exp.Func) and not any(isinstance(v, exp.Expr | list) and v for v in instance.args.values())
-        if childless and token is None and self._prev:
-            instance.meta.setdefault("span", (self._prev.start, self._prev.end + 1))
-        return super().expression(instance, token, comments)
-
-    def _spanned(self, parse: Callable[[], T]) -> T:
-        """Parse, and note in the node the characters it came from."""
-        first = self._curr
-        node = parse()
-        if isinstance(node, exp.Expr) and first and self._prev and self._prev.end >= first.start:
-            node.meta.setdefault("span", (first.start, self._prev.end + 1))
-        return node
+        raise Misparse(f"unexpected {self.shown(at)}" if message == _UNEXPECTED else _lower(message), span)
 
     def _closed(self, node: T) -> T:
         if not self._match(TokenType.R_PAREN, advance=False):
             self.raise_error("Expecting )")
         return node
 
-    def _parse_disjunction(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_disjunction)
-
-    def _parse_expression(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_expression)
-
-    def _parse_unary(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_unary)
-
-    def _parse_primary(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_primary)
-
-    def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
-        return self._spanned(lambda: super(ThalwegParser, self)._parse_lambda(alias))
-
-    def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-        return self._spanned(lambda: super(ThalwegParser, self)._parse_select(*args, **kwargs))
-
     def _parse_column(self) -> exp.Expr | None:
-        return self._spanned(lambda: self._parse_system_column() or super(ThalwegParser, self)._parse_column())
-
-    def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-        return self._spanned(lambda: super(ThalwegParser, self)._parse_function_call(*args, **kwargs))
-
-    def _parse_with(self, skip_with_token: bool = False) -> exp.With | None:
-        return self._spanned(lambda: super(ThalwegParser, self)._parse_with(skip_with_token))
-
-    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
-        return self._spanned(lambda: super(ThalwegParser, self)._parse_join(*args, **kwargs))
-
-    def parse_set_operation(
-        self, this: exp.Expr | None, consume_pipe: bool = False, intersect_only: bool = False
-    ) -> exp.SetOperation | None:
-        """Note the place of UNION and its like."""
-        word = self._curr
-        node = super().parse_set_operation(this, consume_pipe, intersect_only)
-        if node is not None:
-            node.meta["keyword"] = (word.start, word.end + 1)
-        return node
-
-    def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
-        if this is not None and self._prev and this.meta.get("start") is not None:
-            this.meta.setdefault("span", (this.meta["start"], self._prev.end + 1))
-        return super()._parse_window(this, alias)
+        first = self._curr
+        return noted(self, first, self._parse_system_column()) or super()._parse_column()
 
     def _parse_csv(self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA) -> list[T]:
-        first = parse_method()
-        items = [first] if first is not None else []
-        while self._match(sep):
-            item = parse_method()
+        item = parse_method()
+        if item is None and not self._match(sep, advance=False):
+            return []
+        items: list[T] = []
+        while True:
             if item is None:
                 self.expected("an expression")
             items.append(item)
-        return items
+            if not self._match(sep):
+                return items
+            item = parse_method()
+
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        promised = self._match(TokenType.ALIAS, advance=False)
+        start = self._index
+        node = super()._parse_alias(this, explicit)
+        alias = node.args["alias"] if isinstance(node, exp.Alias) and node is not this else None
+        if (alias is None and promised) or (alias is not None and not _is_name(alias)):
+            self._retreat(start + promised)
+            self.expected("a name")
+        return node
 
     def _parse_case(self) -> exp.Expr | None:
         if self._match(TokenType.DOT, advance=False):
@@ -184,10 +129,7 @@ class ThalwegParser(WindowSyntax, SparkParser):
         self._advance()
         parameters: list[str] = []
         if self._match(TokenType.L_PAREN):
-            while self._match(TokenType.NUMBER):
-                parameters.append(self._prev.text)
-                if not self._match(TokenType.COMMA):
-                    break
+            parameters = [p.name for p in self._parse_csv(self._parse_number) if p is not None]
             self._match_r_paren()
         name = type_name(first.text, tuple(parameters))
         if name is None:
@@ -199,15 +141,16 @@ class ThalwegParser(WindowSyntax, SparkParser):
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         simple = self._curr.token_type in self.ID_VAR_TOKENS and self._next.token_type != TokenType.L_PAREN
         if kwargs.get("schema") or not simple:
-            return self._spanned(lambda: super(ThalwegParser, self)._parse_table(*args, **kwargs))
-        table = self._spanned(self._parse_stream_reference)
+            other: exp.Expr | None = super()._parse_table(*args, **kwargs)
+            return other
+        table = noted(self, self._curr, self._parse_stream_reference())
         for join in self._parse_joins() if kwargs.get("joins") else ():
             table.append("joins", join)
         return table
 
     def _parse_stream_reference(self) -> exp.Expr:
         """`bid [AS] b TIMESTAMP BY at [RANGE 1 HOUR]`, all but the name optional."""
-        table = self._spanned(self._parse_table_name)
+        table = noted(self, self._curr, self._parse_table_name())
         time = self._parse_timestamp_by()
         alias = self._parse_table_alias()
         if alias:
@@ -236,7 +179,8 @@ class ThalwegParser(WindowSyntax, SparkParser):
         return self._parse_column() if self._match_text_seq("TIMESTAMP", "BY") else None
 
     def _parse_stream_window(self) -> exp.Expr | None:
-        return self._spanned(self._parse_bracketed_window) if self._match(TokenType.L_BRACKET, advance=False) else None
+        first = self._curr
+        return noted(self, first, self._parse_bracketed_window()) if self._match(TokenType.L_BRACKET, advance=False) else None
 
     def _parse_bracketed_window(self) -> exp.Expr:
         self._advance()
@@ -256,9 +200,9 @@ class ThalwegParser(WindowSyntax, SparkParser):
         if isinstance(this, exp.Query):
             while self._curr:
                 if self._curr.text.upper() == "EVERY" and self._next.token_type != TokenType.L_PAREN:
-                    this.set("every", self._spanned(self._parse_every))
+                    this.set("every", noted(self, self._curr, self._parse_every()))
                 elif self._match_text_seq("EMIT", advance=False):
-                    this.set("emit", self._spanned(self._parse_emit))
+                    this.set("emit", noted(self, self._curr, self._parse_emit()))
                 else:
                     break
         return this
@@ -273,6 +217,10 @@ class ThalwegParser(WindowSyntax, SparkParser):
             self.expected("CHANGES or FINAL")
         return exp.var(self._prev.text.upper())
 
+    def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
+        self.raise_error(_UNEXPECTED)
+        return None
+
     def _parse_as_command(self, start: Token) -> exp.Command:
         raise Misparse(f"unexpected {start.text}", (start.start, start.end + 1))
 
@@ -284,15 +232,21 @@ class Thalweg(Spark):
     """Spark's SQL with Thalweg's additions. TIMESTAMP is UTC without a zone."""
 
     class Tokenizer(Spark.Tokenizer):
-        """Spark's tokens; no statement is swallowed whole as a command."""
+        """Spark's tokens: a doubled quote is a quote, and no statement is swallowed whole as a command."""
 
         COMMANDS: ClassVar[set[TokenType]] = set()
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **{k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if v is not TokenType.COMMAND},
             "TIMESTAMP": TokenType.TIMESTAMP,
         }
 
     Parser = ThalwegParser
+
+
+def _is_name(alias: exp.Expr) -> bool:
+    word = alias.name.replace("_", "a")
+    return isinstance(alias, exp.Identifier) and (bool(alias.quoted) or (word.isalnum() and not word.isdecimal()))
 
 
 def _lower(message: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from thalweg.sql import literals
 from thalweg.sql.types import INTEGERS, is_numeric
 
 Infer = Callable[[str, Mapping[str, str]], str]
@@ -17,10 +18,12 @@ class InferenceError(ValueError):
 
 
 def remembered(infer: Infer) -> Infer:
-    """The same, asking once for each expression and scope."""
+    """The same, asking once for each expression and scope, and not at all for a column."""
     known: dict[tuple[str, frozenset[tuple[str, str]]], str] = {}
 
     def ask(sql: str, columns: Mapping[str, str]) -> str:
+        if sql[1:-1] in columns and sql == literals.name(sql[1:-1]):
+            return columns[sql[1:-1]]
         key = (sql, frozenset(columns.items()))
         if key not in known:
             known[key] = infer(sql, columns)

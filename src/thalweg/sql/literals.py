@@ -12,7 +12,7 @@ _FORMS = {
     "DATE": re.compile(_DATE, re.ASCII),
     "TIMESTAMP": re.compile(_DATE + r"([ T]\d{2}:\d{2}(:\d{2}(\.\d{3}|\.\d{6})?)?)?", re.ASCII),
 }
-_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ def fits(text: str, type_: str) -> bool:
     if type_ in _FORMS:
         return bool(_FORMS[type_].fullmatch(text)) and _is_date(text)
     if type_ in INTEGERS:
-        return bool(_INTEGER.fullmatch(text))
+        return bool(_INTEGER.fullmatch(text)) and -(2**63) <= int(text) < 2**63
     if is_numeric(type_):
         return bool(_NUMBER.fullmatch(text))
     return type_ != "BOOLEAN" or text.lower() in ("true", "false")

@@ -40,6 +40,7 @@ HINTS = {
 }
 SOURCES: dict[type[exp.Expr], str] = {
     exp.Subquery: "a subquery",
+    exp.Select: "a subquery",
     exp.Lateral: "LATERAL",
     exp.Unnest: "UNNEST",
     exp.Values: "VALUES",

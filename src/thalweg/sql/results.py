@@ -51,11 +51,8 @@ class Results:
     def _leaf(self, node: exp.Expr, in_having: bool) -> str | None:
         if is_aggregate(node):
             return self._aggregate(node)
-        if isinstance(node, WindowCall):
+        if isinstance(node, WindowCall) or (isinstance(node, exp.Dot) and isinstance(node.this, WindowCall)):
             return self._window(node)
-        if isinstance(node, exp.Dot) and isinstance(node.this, WindowCall) and node.name.lower() in ("start", "end"):
-            self._window(node.this)
-            return f'"window_{node.name.lower()}"'
         if not isinstance(node, exp.Literal) and (key := self._key(node)) is not None:
             return key
         return self._column(node, in_having) if isinstance(node, exp.Column) else None
@@ -81,10 +78,16 @@ class Results:
         raise self.rows.source.at(node, f"column {declared} is neither grouped nor aggregated", hint)
 
     def _window(self, node: exp.Expr) -> str:
-        window = bind_window(self.rows.source, node, self.rows.stream)
+        """`window(at, '1 minute')` or a field of it, which must be a window of the query."""
+        call = node.this if isinstance(node, exp.Dot) else node
+        window = bind_window(self.rows.source, call, self.rows.stream)
         if all(window != named.window for named in self.grouping.windows):
-            raise self.rows.source.at(node, "this window is not in GROUP BY", "group by it too")
-        return _STRUCT
+            raise self.rows.source.at(call, "this window is not in GROUP BY", "group by it too")
+        if not isinstance(node, exp.Dot):
+            return _STRUCT
+        if not isinstance(node.expression, exp.Identifier) or node.name.lower() not in ("start", "end"):
+            raise self.rows.source.at(node, "a window has start and end", "write window.start or window.end")
+        return f'"window_{node.name.lower()}"'
 
     def _aggregate(self, node: exp.Expr) -> str:
         aggregate = bind_aggregate(self.rows.writer("an aggregate"), node)

@@ -24,7 +24,7 @@ class Source:
     def error(self, message: str, span: Span, hint: str | None = None) -> SqlError:
         """An error at a place of the text."""
         line, column, length = place(self.text, span)
-        return SqlError(message, hint, text=self.text, line=line, column=column, length=length, origin=self.origin)
+        return SqlError(" ".join(message.split()), hint, text=self.text, line=line, column=column, length=length, origin=self.origin)
 
     def at(self, node: exp.Expr, message: str, hint: str | None = None) -> SqlError:
         """An error at a node of the syntax tree."""

@@ -18,6 +18,7 @@ from thalweg.sql.source import Span, did_you_mean, span_of, suggestion
 T = TypeVar("T")
 KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "INTO", "WITH")
 SHOWN = ("QUERIES", "STREAMS", "PLAN", "STATISTICS")
+_WORD = re.compile(r"[^\W\d]\w*")
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 
@@ -90,7 +91,7 @@ class StatementParser(ThalwegParser):
         if self._curr:
             near = did_you_mean(self._prev.text, KEYWORDS) if self._prev else None
             hint = f"did you mean {near} instead of {self._prev.text}?" if near and near != self._prev.text.upper() else None
-            raise Misparse(f"unexpected {self._curr.text}", (self._curr.start, self._curr.end + 1), hint)
+            raise Misparse(f"unexpected {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1), hint)
         return parsed
 
     def _read_statement(self, span: Span) -> StatementSyntax:
@@ -109,7 +110,7 @@ class StatementParser(ThalwegParser):
             return QuerySyntax(None, None, self._query(), span)
         word = self._curr.text
         hint = suggestion(word, ("CREATE", "DROP", "EXPLAIN", "SHOW", "SET"), "statements begin with")
-        raise Misparse(f"unexpected {word}", (self._curr.start, self._curr.end + 1), hint)
+        raise Misparse(f"unexpected {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1), hint)
 
     def _read_create(self, span: Span) -> StatementSyntax:
         kind = self._word(("STREAM", "TABLE", "QUERY"))
@@ -184,19 +185,14 @@ class StatementParser(ThalwegParser):
     def _value(self) -> tuple[str, Span]:
         """A string, number, word or duration, as text."""
         first = self._curr
-        if not first or first.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+        if not first:
             self.expected("a value")
-        pieces: list[str] = []
-        if self._match(TokenType.INTERVAL) and not self._curr:
-            self.expected("a duration")
-        while self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
-            sign = "-" if self._match_pair(TokenType.DASH, TokenType.NUMBER, advance=False) and self._match(TokenType.DASH) else ""
-            if self._curr.token_type in self.RESERVED_TOKENS:
-                self.expected(", or )")
-            self._advance()
-            pieces.append(sign + self._prev.text)
-        boolean = len(pieces) == 1 and first.token_type in (TokenType.TRUE, TokenType.FALSE)
-        text = pieces[0].lower() if boolean else " ".join(pieces)
+        if first.token_type in (TokenType.STRING, TokenType.NUMBER, TokenType.DASH, TokenType.INTERVAL):
+            text = self._duration_text()
+        else:
+            text = self._part("a value")
+        if first.token_type in (TokenType.TRUE, TokenType.FALSE):
+            text = text.lower()
         return text, (first.start, self._prev.end + 1)
 
     def _word(self, words: tuple[str, ...]) -> str:
@@ -210,8 +206,9 @@ class StatementParser(ThalwegParser):
         return self._prev.text.upper()
 
     def _part(self, what: str = "a name") -> str:
-        reserved = self._curr.token_type in self.RESERVED_TOKENS or self._curr.token_type in (TokenType.STRING, TokenType.NUMBER)
-        if not self._curr or reserved:
+        token = self._curr
+        word = token and token.token_type not in self.TEXT_MATCH_EXCLUDED_TOKENS and _WORD.fullmatch(token.text)
+        if not word and token.token_type != TokenType.IDENTIFIER:
             self.expected(what)
         self._advance()
         return self._prev.text

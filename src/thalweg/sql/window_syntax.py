@@ -25,28 +25,42 @@ class WindowSyntax(Parser):
         if not self._curr:
             last = self._tokens[-1] if self._tokens else Token.string("")
             raise Misparse(f"expected {what}, but the statement ends", (last.end + 1, last.end + 2))
-        raise Misparse(f"expected {what}, not {self._curr.text}", (self._curr.start, self._curr.end + 1))
+        raise Misparse(f"expected {what}, not {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1))
+
+    def shown(self, token: Token) -> str:
+        """A token as it is written, for a message."""
+        text = " ".join(self.sql[token.start : token.end + 1].split())
+        return text if len(text) <= 40 else f"{text[:37]}..."
 
     def parse_duration(self) -> exp.Expr:
         """A duration in any of its forms."""
-        first, pieces = self._curr, []
-        self._match(TokenType.INTERVAL)
-        while self._curr and self._curr.token_type in (TokenType.STRING, TokenType.NUMBER, TokenType.DASH):
-            pieces.append(self._duration_piece())
-        if not pieces:
-            self.expected("a duration")
+        first = self._curr
+        text = self._duration_text()
         span = (first.start, self._prev.end + 1)
         try:
-            length = parse_duration(" ".join(pieces))
+            length = parse_duration(text)
         except DurationError as error:
             raise Misparse(str(error), span, error.hint) from None
         node = Duration(micros=length.micros, months=length.months)
         node.meta["span"] = span
         return node
 
+    def _duration_text(self) -> str:
+        """The pieces of a duration; a string that is one by itself ends it, unless INTERVAL leads."""
+        several = self._match(TokenType.INTERVAL) or self._curr.token_type != TokenType.STRING
+        pieces = []
+        while self._curr and self._curr.token_type in (TokenType.STRING, TokenType.NUMBER, TokenType.DASH):
+            pieces.append(self._duration_piece())
+            if not several or self._prev.token_type in _AMOUNTS:
+                break
+        if not pieces:
+            self.expected("a duration")
+        return " ".join(pieces)
+
     def _duration_piece(self) -> str:
         sign = "-" if self._match(TokenType.DASH) else ""
-        self._advance()
+        if not self._match_set((TokenType.STRING, TokenType.NUMBER)):
+            self.expected("a duration")
         text = sign + self._prev.text
         quoted_number = text.strip().replace(".", "", 1).lstrip("-").isdecimal()
         if quoted_number and self._curr and self._curr.token_type not in _AMOUNTS and is_unit(self._curr.text):

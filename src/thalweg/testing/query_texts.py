@@ -29,7 +29,7 @@ class Source:
 def query_texts(draw: DrawFn, source: Source) -> str:
     """A SELECT over the windows of one stream."""
     keys = draw(st.lists(_keys(source), max_size=3, unique=True))
-    calls = draw(st.lists(_results(source), min_size=1, max_size=4))
+    calls = draw(st.lists(_results(source), min_size=1, max_size=8))
     named = [f"{k} AS key{i}" for i, k in enumerate(keys)] + ["window_id", "window_start", "window_end"]
     shown = draw(st.sampled_from([named, named, named, named[:-1], []]))
     select = ", ".join([*shown, *(f"{c} AS r{i}" for i, c in enumerate(calls))])
@@ -52,35 +52,35 @@ def _integers(source: Source) -> list[str]:
     return [name_sql(f.column.name) for f in source.fields if f.numeric and f.column.type in ("BIGINT", "INTEGER")]
 
 
-def _filled(templates: dict[tuple[str, ...], list[str]]) -> SearchStrategy[str]:
-    """Any of the templates with any of its columns; those without a column of theirs fall away."""
-    return st.sampled_from([t.format(x=x) for columns, texts in templates.items() for x in columns for t in texts])
+def _huge(source: Source) -> list[str]:
+    return [name_sql(f.column.name) for f in source.fields if f.huge]
+
+
+def _filled(*templates: tuple[list[str], list[str]]) -> SearchStrategy[str]:
+    """Any template with any of its columns; those that have none fall away."""
+    return st.sampled_from([t.format(x=x) for columns, texts in templates for x in columns for t in texts])
 
 
 def _keys(source: Source) -> SearchStrategy[str]:
     time = name_sql(source.stream.time)
     return _filled(
-        {
-            tuple(_columns(source)): ["{x}", "{x}", "{x} IS NULL"],
-            tuple(_integers(source)): ["{x} % 3", "{x} + 1", "CASE WHEN {x} > 0 THEN 'up' ELSE 'down' END", "COALESCE({x}, 0)"],
-            tuple(_columns(source, "VARCHAR")): ["UPPER({x})", "LENGTH({x})"],
-            (time,): ["CAST({x} AS DATE)", f"{{x}} < TIMESTAMP '{source.instant}'"],
-        }
+        (_columns(source), ["{x}", "{x}", "{x} IS NULL"]),
+        (_integers(source), ["{x} % 3", "{x} + 1", "CASE WHEN {x} > 0 THEN 'up' ELSE 'down' END", "COALESCE({x}, 0)"]),
+        (_columns(source, "VARCHAR"), ["UPPER({x})", "LENGTH({x})"]),
+        ([time], ["CAST({x} AS DATE)", f"{{x}} < TIMESTAMP '{source.instant}'"]),
     )
 
 
 def _conditions(source: Source) -> SearchStrategy[str]:
     """A condition on rows, now and then of two parts."""
     single = _filled(
-        {
-            tuple(_columns(source)): ["{x} IS NOT NULL", "NOT {x} IS NULL"],
-            tuple(_numbers(source)): ["{x} > 0", "{x} <= 1.5", "{x} BETWEEN -2 AND 50", "{x} <> 1"],
-            tuple(_integers(source)): ["{x} IN (0, 1, 2)", "{x} % 2 = 0"],
-            tuple(_columns(source, "VARCHAR")): [r"{x} IN ('a', 'it\'s')", "{x} LIKE 'a%'", "{x} >= 'b'"],
-            tuple(_columns(source, "BOOLEAN")): ["{x}", "NOT {x}"],
-            tuple(_columns(source, "DATE")): ["{x} < DATE '2000-01-01'"],
-            (name_sql(source.stream.time),): [f"{{x}} >= TIMESTAMP '{source.instant}'"],
-        }
+        (_columns(source), ["{x} IS NOT NULL", "NOT {x} IS NULL"]),
+        (_numbers(source), ["{x} > 0", "{x} <= 1.5", "{x} BETWEEN -2 AND 50", "{x} <> 1"]),
+        (_integers(source), ["{x} IN (0, 1, 2)", "{x} % 2 = 0"]),
+        (_columns(source, "VARCHAR"), [r"{x} IN ('a', 'it\'s')", "{x} LIKE 'a%'", "{x} >= 'b'"]),
+        (_columns(source, "BOOLEAN"), ["{x}", "NOT {x}"]),
+        (_columns(source, "DATE"), ["{x} < DATE '2000-01-01'"]),
+        ([name_sql(source.stream.time)], [f"{{x}} >= TIMESTAMP '{source.instant}'"]),
     )
     return single | st.builds("({} {} {})".format, single, st.sampled_from(["AND", "OR"]), single)
 
@@ -104,10 +104,8 @@ def _seldom(texts: SearchStrategy[str]) -> SearchStrategy[str | None]:
 
 def _compound(source: Source) -> SearchStrategy[str]:
     return _filled(
-        {
-            tuple(_columns(source)): ["COUNT(*) - COUNT({x})", "CASE WHEN COUNT({x}) > 1 THEN 'many' ELSE 'few' END"],
-            tuple(_integers(source)): ["MAX({x}) - MIN({x})", "COALESCE(SUM({x}), 0) + 1", "SUM({x}) / COUNT(*)"],
-        }
+        (_columns(source), ["COUNT(*) - COUNT({x})", "CASE WHEN COUNT({x}) > 1 THEN 'many' ELSE 'few' END"]),
+        (_integers(source), ["MAX({x}) - MIN({x})", "COALESCE(SUM({x}), 0) + 1", "SUM({x}) / COUNT(*)"]),
     )
 
 
@@ -117,13 +115,12 @@ def _aggregates(source: Source) -> SearchStrategy[str]:
     columns = _columns(source)
     families = [
         st.just("COUNT(*)"),
-        st.builds(str.format, st.sampled_from(_OF_ANY), st.sampled_from(columns)),
         st.builds("{}({}, {})".format, st.sampled_from(["MIN_BY", "MAX_BY"]), st.sampled_from(columns), st.sampled_from(columns)),
+        st.builds("{}({})".format, st.sampled_from(["BOOL_AND", "BOOL_OR"]), _conditions(source)),
     ]
-    if numbers:
-        families += [st.builds(str.format, st.sampled_from(_OF_NUMBERS), st.sampled_from(numbers))] * 2
-    families += [st.sampled_from([f"SUM({x})", f"AVG({x})"]) for x in _columns(source, "BIGINT")]
-    families += [st.sampled_from([f"BOOL_AND({x})", f"BOOL_OR({x})"]) for x in _columns(source, "BOOLEAN")]
+    families += [st.builds(str.format, st.sampled_from(_OF_ANY), st.sampled_from(columns))] * 3
+    families += [st.builds(str.format, st.sampled_from(_OF_NUMBERS), st.sampled_from(numbers))] * 4 if numbers else []
+    families += [st.sampled_from([f"SUM({x})", f"AVG({x})"]) for x in _huge(source)]
     return _any_of(families)
 
 
@@ -135,10 +132,8 @@ _OF_NUMBERS += ["VAR_POP({})", "VAR_SAMP({})", "STDDEV_POP({})", "STDDEV_SAMP({}
 def _having(source: Source, keys: list[str]) -> SearchStrategy[str]:
     """A condition on groups, over exact values only: rounding could tip the others."""
     return _filled(
-        {
-            ("COUNT(*)",): ["{x} > 1", "{x} BETWEEN 1 AND 2", f"{{x}} > 1 OR window_start >= TIMESTAMP '{source.instant}'"],
-            tuple(_columns(source)): ["COUNT({x}) > 0", "COUNT(DISTINCT {x}) < 3", "MAX({x}) IS NOT NULL"],
-            tuple(_integers(source)): ["SUM({x}) >= 0", "MIN({x}) < MAX({x})"],
-            tuple(keys): ["({x}) IS NOT NULL"],
-        }
+        (["COUNT(*)"], ["{x} > 1", "{x} BETWEEN 1 AND 2", f"{{x}} > 1 OR window_start >= TIMESTAMP '{source.instant}'"]),
+        (_columns(source), ["COUNT({x}) > 0", "COUNT(DISTINCT {x}) < 3", "MAX({x}) IS NOT NULL"]),
+        (_integers(source), ["SUM({x}) >= 0", "MIN({x}) < MAX({x})"]),
+        (keys, ["({x}) IS NOT NULL"]),
     )

@@ -15,6 +15,7 @@ from thalweg.sql.binder import InferenceError, bind
 from thalweg.sql.statements import parse_select
 
 ENGINE = duckdb.connect()
+SCOPE = [""]
 TYPES = {
     "auction": "BIGINT",
     "Bidder": "BIGINT",
@@ -36,9 +37,11 @@ STREAMS = {"bid": BID}
 
 def infer(sql: str, columns: Mapping[str, str]) -> str:
     """The type of an expression, by asking DuckDB to describe it over an empty table."""
-    body = ", ".join(f'"{name}" {type_}' for name, type_ in columns.items())
+    body = ", ".join(f'"{name}" {type_}' for name, type_ in columns.items()) or "i INTEGER"
     try:
-        ENGINE.execute(f"CREATE OR REPLACE TEMP TABLE scope ({body})" if body else "CREATE OR REPLACE TEMP TABLE scope (i INTEGER)")
+        if SCOPE[0] != body:
+            ENGINE.execute(f"CREATE OR REPLACE TEMP TABLE scope ({body})")
+            SCOPE[0] = body
         return str(ENGINE.execute(f"DESCRIBE SELECT {sql} FROM scope").fetchall()[0][1])
     except duckdb.Error as error:
         raise InferenceError(str(error)) from None

@@ -38,7 +38,14 @@ BAD = [
     ("101 years", "'101 years' is too long a duration"),
     ("99999999999999999999 seconds", "'99999999999999999999 seconds' is too long a duration"),
 ]
-FORMS = ["'90 seconds'", "90 SECONDS", "INTERVAL 90 SECONDS", "INTERVAL '90' SECONDS", "INTERVAL '90 seconds'", "INTERVAL '1' MINUTE '30' SECOND"]
+FORMS = [
+    "'90 seconds'",
+    "90 SECONDS",
+    "INTERVAL 90 SECONDS",
+    "INTERVAL '90' SECONDS",
+    "INTERVAL '90 seconds'",
+    "INTERVAL '1' MINUTE '30' SECOND",
+]
 FORMS += ["1 MINUTE 30 SECONDS", "'1 minute 30 seconds'", "1.5 minutes", "interval 1.5 minutes", '"90 seconds"', "90000 milliseconds"]
 
 

@@ -1,14 +1,16 @@
 """Bad SQL: what is said, where, and what to do."""
+# ruff: noqa: E501
 
 import ast
 from pathlib import Path
 
 import pytest
-from sql_support import bound, failure, marked
+from sql_support import STREAMS, failure, infer, marked
 
 import thalweg.sql
 from thalweg.errors import SqlError
-from thalweg.sql.statements import parse_script
+from thalweg.sql.binder import bind
+from thalweg.sql.statements import CreateQuery, parse_script
 
 W = "GROUP BY auction, TUMBLE '1 minute'"
 BAD = [
@@ -74,6 +76,7 @@ BAD = [
     (f"SELECT SUM(DISTINCT price) FROM bid {W}", "SUM(DISTINCT ...) is not supported", "SUM(DISTINCT price)", "only COUNT takes DISTINCT"),
     (f"SELECT COUNT(DISTINCT price, x) FROM bid {W}", "COUNT takes 1 argument, not 2", "COUNT(DISTINCT price, x)", None),
     (f"SELECT COUNT() FROM bid {W}", "COUNT takes 1 argument, not 0", "COUNT()", None),
+    (f"SELECT COUNT(DISTINCT *) FROM bid {W}", "COUNT(*) has no meaning", "COUNT(DISTINCT *)", "name a column"),
     (f"SELECT SUM(*) FROM bid {W}", "SUM(*) has no meaning", "SUM(*)", "name a column"),
     (f"SELECT max_by(price) FROM bid {W}", "MAX_BY takes 2 arguments, not 1", "max_by(price)", None),
     (f"SELECT percentile(x, 2) FROM bid {W}", "the fraction must be a constant from 0 to 1", "2", "write a number like 0.95"),
@@ -103,6 +106,7 @@ BAD = [
     (f"SELECT MIN(extract(eon FROM at)) FROM bid {W}", "unknown field EON", "extract(eon FROM at)", "fields are: YEAR"),
     (f"SELECT MIN(date_format(at, 'QQ')) FROM bid {W}", "QQ in the format 'QQ' is not supported", "'QQ'", None),
     (f"SELECT MIN(regexp_replace(channel, '(a)', '$1')) FROM bid {W}", "group references in a replacement are not supported", "'$1'", None),
+    (f"SELECT window(at, '1 minute').middle FROM bid {W}", "a window has start and end", "window(at, '1 minute').middle", "write window.start"),
     # not deterministic
     (f"SELECT auction FROM bid WHERE rand() > 0.5 {W}", "rand is not deterministic", "rand()", "a result must not depend on when"),
     (f"SELECT auction FROM bid WHERE at > now() {W}", "now is not deterministic", "now()", "a result must not depend"),
@@ -135,19 +139,27 @@ BAD = [
     (f"SELECT auction[0] FROM bid {W}", "an element of an array or map is not supported", "auction[0]", None),
     (f"SELECT (auction, 1) FROM bid {W}", "a tuple is not supported", "(auction, 1)", None),
     (f"SELECT :p FROM bid {W}", "a parameter is not supported", ":p", None),
-    (f"SELECT at AT TIME ZONE 'UTC' FROM bid {W}", None, None, None),
+    (f"SELECT MIN(at) AT TIME ZONE 'UTC' FROM bid {W}", "AT TIME ZONE is not supported", "MIN(at) AT TIME ZONE 'UTC'", None),
+    (f"SELECT MIN(transform(x, y -> y)) FROM bid {W}", "unknown function transform", "transform(x, y -> y)", None),
     # syntax
     ("SELECT auction frm bid", "unexpected bid", "bid", "did you mean FROM instead of frm?"),
     (f"SELECT auction FROM bid WHERE (price > 3 {W}", "expected ), not GROUP BY", "GROUP BY", None),
     (f"SELECT auction FROM bid WHERE price > {W}", "expected an expression, not GROUP BY", "GROUP BY", None),
     (f"SELECT auction,, price FROM bid {W}", "expected an expression, not ,", ",", None),
-    (f"SELECT auction, FROM bid {W}", None, None, None),
+    (f"SELECT , auction FROM bid {W}", "expected an expression, not ,", ",", None),
+    (f"SELECT auction, FROM bid {W}", "expected an expression, not FROM", "FROM", None),
+    (f"SELECT auction AS , price FROM bid {W}", "expected a name, not ,", ",", None),
+    (f"SELECT auction AS 10 FROM bid {W}", "expected a name, not 10", "10", None),
+    (f"SELECT auction -> 'x' FROM bid {W}", "unexpected ->", "->", None),
+    (f"SELECT auction FROM bid WHERE price 'x' {W}", "unexpected 'x'", "'x'", None),
+    (f"FROM bid |> WHERE ok {W}", "unexpected |>", "|>", None),
+    ("SELECT 1 FROM bid GROUP BY TUMBLE '1 minute' '1 minute'", "unexpected '1 minute'", "'1 minute'", None),
     (f"SELECT MIN(case when ok 1 end) FROM bid {W}", "expected THEN, not 1", "1", None),
     (f"SELECT MIN(case when ok then 1) FROM bid {W}", "expected END, not )", ")", None),
-    (f"SELECT MIN(case end) FROM bid {W}", None, None, None),
+    (f"SELECT MIN(case end) FROM bid {W}", "expected END, not )", ")", None),
     (f"SELECT auction FROM bid WHERE price BETWEEN 1 5 {W}", "expected AND, not 5", "5", None),
     (f"SELECT cast(auction AS bigint FROM bid {W}", "expected ), not FROM", "FROM", None),
-    (f"SELECT cast(auction bigint) FROM bid {W}", "expected AS, not BIGINT", "bigint", None),
+    (f"SELECT cast(auction bigint) FROM bid {W}", "expected AS, not bigint", "bigint", None),
     (f"SELECT auction FROM {W}", "expected the name of a stream, not GROUP BY", "GROUP BY", None),
     (f"SELECT auction FROM bid [SOON] {W}", "expected RANGE, WINDOW, TUMBLE or UNBOUNDED, not SOON", "SOON", None),
     (f"SELECT auction FROM bid {W} EMIT LATER", "expected CHANGES or FINAL, not LATER", "LATER", None),
@@ -156,17 +168,15 @@ BAD = [
 
 
 @pytest.mark.parametrize(("sql", "message", "mark", "hint"), BAD, ids=[b[0] for b in BAD])
-def test_bad(sql: str, message: str | None, mark: str | None, hint: str | None) -> None:
+def test_bad(sql: str, message: str, mark: str, hint: str | None) -> None:
     error = failure(sql)
-    if message is None or mark is None:
-        return
     assert error.message == message
     assert marked(error) == mark
     assert (error.hint or "").startswith(hint) if hint else error.hint is None
 
 
-@pytest.mark.parametrize(("sql", "message", "mark", "hint"), BAD, ids=[b[0] for b in BAD])
-def test_style(sql: str, message: str | None, mark: str | None, hint: str | None) -> None:
+@pytest.mark.parametrize("sql", [b[0] for b in BAD])
+def test_style(sql: str) -> None:
     error = failure(sql)
     assert not error.message.endswith(".") and "\n" not in error.message
     assert not error.hint or not error.hint.endswith(".")
@@ -176,21 +186,16 @@ def test_style(sql: str, message: str | None, mark: str | None, hint: str | None
 def test_place_in_a_longer_script() -> None:
     text = "SHOW PLAN;\n\nCREATE QUERY q AS\n  SELECT auction, MAX(pirce)\n  FROM bid GROUP BY auction, TUMBLE '1 minute'"
     (_, query) = parse_script(text, "app.sql")
-    with pytest.raises(SqlError) as caught:
-        bound(text.split("AS\n", 1)[1])
-    assert (caught.value.line, caught.value.column) == (1, 23)
-    from sql_support import STREAMS, infer
-
-    from thalweg.sql.binder import bind
-    from thalweg.sql.statements import CreateQuery
-
     assert isinstance(query, CreateQuery)
     with pytest.raises(SqlError) as caught:
         bind(query.select, name="q", into=None, streams=STREAMS, infer=infer)
     assert (caught.value.line, caught.value.column, caught.value.length, caught.value.origin) == (4, 23, 5, "app.sql")
-    assert str(caught.value) == (
-        "unknown column pirce (at app.sql:4:23)\n   4 |   SELECT auction, MAX(pirce)\n     |                       ^^^^^\n  hint: did you mean price?"
-    )
+    assert str(caught.value).splitlines() == [
+        "unknown column pirce (at app.sql:4:23)",
+        "   4 |   SELECT auction, MAX(pirce)",
+        "     |                       ^^^^^",
+        "  hint: did you mean price?",
+    ]
 
 
 @pytest.mark.parametrize("break_", ["\r\n", "\r", "\u2028", "\f\n"])
@@ -212,5 +217,11 @@ def test_deep_nesting_is_refused() -> None:
 def test_imports_no_engine() -> None:
     for file in Path(thalweg.sql.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = (
+                [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
             assert not [n for n in names if n.split(".")[0] in ("duckdb", "pyspark")], file

@@ -1,4 +1,5 @@
 """Whatever the text, only SqlError comes out."""
+# ruff: noqa: E501
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,8 @@ SCRIPTS = [
     "GROUP BY a.id, TUMBLE '1 minute' EVERY 1 MINUTE EMIT CHANGES; DROP QUERY q; SHOW PLAN; SET plan.windows = 'best'; EXPLAIN ANALYZE QUERY q",
 ]
 TOKENS = [[script[t.start : t.end + 1] for t in Thalweg().tokenize(script)] for script in SCRIPTS]
-WORDS = sorted({t for tokens in TOKENS for t in tokens}) + [
+WORDS = [
+    *sorted({t for tokens in TOKENS for t in tokens}),
     "SELECT", "FROM", "(", ")", "[", "]", "{", "}", "<", ">", "->", "::", "||", "?", "@", "$", ":", ".", "*", "'", '"', "`", "\\", "NULL",
     "INTERVAL", "UNION", "OVER", "LATERAL", "VALUES", "PIVOT", "WITH", "DATE", "ARRAY", "MAP", "STRUCT", "IN", "IS", "NOT", "BETWEEN", "LIKE",
     "ESCAPE", "CASE", "END", "CAST", "AS", "DISTINCT", "1e999", "0x1F", "9" * 40, "1L", "1BD", "r'x'", "X'1F'", "/*", "*/", "--", "/*+", "|>", "\n", ";",

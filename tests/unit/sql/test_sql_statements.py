@@ -1,4 +1,5 @@
 """Scripts to statements."""
+# ruff: noqa: E501
 
 import pytest
 from sqlglot import exp
@@ -132,8 +133,29 @@ def test_clauses_of_joins_stay_in_the_tree() -> None:
     assert node.args["emit"].name == "CHANGES"
 
 
-@pytest.mark.parametrize("name", ["every", "emit", "hop", "tumble", "window_x", "stream", "query", "system", "range"])
-def test_new_words_stay_names(name: str) -> None:
+NEW_WORDS = ["every", "emit", "hop", "tumble", "window_x", "stream", "query", "system", "range", "windows", "tumblingwindow"]
+OLD_WORDS = [
+    "date",
+    "timestamp",
+    "time",
+    "year",
+    "month",
+    "value",
+    "key",
+    "user",
+    "type",
+    "state",
+    "name",
+    "count",
+    "max",
+    "first",
+    "last",
+    "start",
+]
+
+
+@pytest.mark.parametrize("name", NEW_WORDS + OLD_WORDS)
+def test_words_stay_names(name: str) -> None:
     (statement,) = parse_script(f"CREATE STREAM s ({name} BIGINT, at TIMESTAMP) WITH (format = 'json', path = 'p', time = 'at')")
     assert isinstance(statement, CreateStream) and statement.stream.columns[0].name == name
     parse_script(f"EXPLAIN SELECT {name}, MAX({name}) AS {name} FROM s AS {name} WHERE {name} > 1 GROUP BY {name}, TUMBLE '1 minute'")

@@ -1,4 +1,5 @@
 """All notations of windows give the same values."""
+# ruff: noqa: E501
 
 import pytest
 from sql_support import bound, meaning
@@ -23,7 +24,10 @@ WINDOWS = [
     ("HOP '1 minute' BY '1 minute'", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
     ("window(at, '10 minutes')", NamedWindow("10 minutes", Window(10 * MINUTE, 10 * MINUTE))),
     ("WINDOW(AT, '10 minutes', '5 minutes')", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
-    ("window(b.at, '10 minutes', '5 minutes', '1 minute')", NamedWindow("10 minutes by 5 minutes offset 1 minute", Window(10 * MINUTE, 5 * MINUTE, MINUTE))),
+    (
+        "window(b.at, '10 minutes', '5 minutes', '1 minute')",
+        NamedWindow("10 minutes by 5 minutes offset 1 minute", Window(10 * MINUTE, 5 * MINUTE, MINUTE)),
+    ),
     ("TumblingWindow(minute, 20)", NamedWindow("20 minutes", Window(20 * MINUTE, 20 * MINUTE))),
     ("HoppingWindow(minute, 10, 5)", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
     ("TumblingWindow(Duration(hour, 1), Offset(minute, 5))", NamedWindow("1 hour offset 5 minutes", Window(HOUR, HOUR, 5 * MINUTE))),
@@ -76,7 +80,9 @@ def test_equal_notations(one: str, other: str) -> None:
 
 
 def test_many_windows_keep_their_order() -> None:
-    query = bound("SELECT COUNT(*) FROM bid GROUP BY WINDOWS(TUMBLE '5 minutes' AS 'five', HOP '1 hour' BY '10 minutes', TUMBLE '1 minute')")
+    query = bound(
+        "SELECT COUNT(*) FROM bid GROUP BY WINDOWS(TUMBLE '5 minutes' AS 'five', HOP '1 hour' BY '10 minutes', TUMBLE '1 minute')"
+    )
     assert [w.id for w in query.windows] == ["five", "1 hour by 10 minutes", "1 minute"]
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from typing import TypeVar
 
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import SearchStrategy
+
+from thalweg.logical.stream import Column, Stream
+from thalweg.logical.windows import SECOND
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import stream_tables
-from thalweg.testing.fields import ARROW_TYPES
+from thalweg.testing.fields import ARROW_TYPES, FIELDS, fields
+from thalweg.testing.query_texts import Source, query_texts
 from thalweg.testing.reference import late_rows, reference
 from thalweg.testing.script import parse_stream_script
 from thalweg.testing.strategies import WorkloadCase, workloads
 
-FEW = settings(max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+T = TypeVar("T")
+FEW = settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
 @FEW
@@ -52,26 +59,30 @@ def test_queries_are_valid_and_can_be_answered(case: WorkloadCase) -> None:
 
 
 def test_cases_vary() -> None:
-    cases = sample(150)
+    cases = sample(workloads(), 30)
     assert any(late_rows(c.streams[0], c.batches[0]) for c in cases)
     assert any(b.num_rows == 0 for c in cases for b in c.batches[0][1:])
     assert any(b.column(c.streams[0].time).null_count for c in cases for b in c.batches[0])
-    assert {f.type for c in cases for f in c.streams[0].columns} == set(ARROW_TYPES)
-    queries = " ".join(q for c in cases for q in c.queries)
+    assert {f.column.type for drawn in sample(fields(), 100) for f in drawn} == set(ARROW_TYPES)
+
+
+def test_queries_vary() -> None:
+    stream = Stream("s", (*(f.column for f in FIELDS), Column("at", "TIMESTAMP")), "at")
+    queries = " ".join(sample(query_texts(Source(stream, FIELDS, SECOND, "1970-01-01 00:00:10")), 200))
     assert [text for text in CLAUSES + FUNCTIONS if text not in queries] == []
 
 
-def sample(count: int) -> list[WorkloadCase]:
-    """As many cases, always the same ones."""
-    cases: list[WorkloadCase] = []
+def sample(strategy: SearchStrategy[T], count: int) -> list[T]:
+    """As many values, always the same ones."""
+    values: list[T] = []
 
-    @settings(FEW, max_examples=count, derandomize=True)
-    @given(workloads())
-    def collect(case: WorkloadCase) -> None:
-        cases.append(case)
+    @settings(FEW, max_examples=count, derandomize=True, phases=[Phase.generate])
+    @given(strategy)
+    def collect(value: T) -> None:
+        values.append(value)
 
     collect()
-    return cases
+    return values
 
 
 CLAUSES = ["TUMBLE", "HOP", "OFFSET", "WHERE", "HAVING", "FILTER", "GROUP BY WINDOWS", "AS 'id", "window(", "TumblingWindow", "INTERVAL"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from urllib.parse import unquote, urlparse
 
 import duckdb
 import pyarrow as pa
@@ -30,12 +30,12 @@ _WIDENS = {
 
 
 def local_path(uri: str) -> str:
-    """The path in a Spark file name.
+    """The path in a Spark file name, which is not percent-encoded.
 
     >>> local_path("file:///data/a%20b.parquet"), local_path("file:/data/a.parquet")
-    ('/data/a b.parquet', '/data/a.parquet')
+    ('/data/a%20b.parquet', '/data/a.parquet')
     """
-    return unquote(urlparse(uri).path) if uri.startswith("file:") else uri
+    return "/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri
 
 
 def scan_sql(stream: Stream, source: str, columns: Sequence[str] | None = None) -> str:
@@ -57,7 +57,7 @@ def _name(column: str) -> str:
 
 def files_sql(stream: Stream, paths: Sequence[str]) -> str:
     """The table function that reads files of a stream's format."""
-    listed = "[" + ", ".join(_text(p) for p in paths) + "]"
+    listed = "[" + ", ".join(_text(_literal(p)) for p in paths) + "]"
     types = "{" + ", ".join(f"{_text(c.name)}: {_text(c.type)}" for c in stream.columns) + "}"
     if stream.format == "parquet":
         return f"read_parquet({listed})"
@@ -76,6 +76,11 @@ def files_sql(stream: Stream, paths: Sequence[str]) -> str:
     if header:
         return f"read_csv({listed}, header = true, types = {types}, null_padding = false{given})"
     return f"read_csv({listed}, header = false, auto_detect = false, columns = {types}{given})"
+
+
+def _literal(path: str) -> str:
+    """A path that is no pattern."""
+    return re.sub(r"([*?\[])", r"[\1]", path)
 
 
 def _text(value: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -17,7 +18,13 @@ def connection() -> Any:
     """One connection a process, one thread: Spark's tasks are the parallelism."""
     con = duckdb.connect(config={"threads": 1, "preserve_insertion_order": "false"})
     con.execute("SET enable_progress_bar = false").fetchall()
+    atexit.register(_close)
     return con
+
+
+def _close() -> None:
+    connection().close()
+    connection.cache_clear()
 
 
 def run(sql: str) -> list[tuple[Any, ...]]:

@@ -9,14 +9,18 @@ from dataclasses import dataclass
 class Constants:
     """What one of each costs; the defaults stand for a machine that was not measured.
 
-    row: add a row to an instance. combine: read a (key, instance) row of a source once. exchange: send a (key, instance)
-    row made before the exchange. value: move one value of a holistic partial aggregate. step: run a step in a batch.
-    finest: with no statistics, no factor window slides by less than this part of the smallest slide asked for.
+    row: add a row to an instance. combine: read a (key, instance) row of a source once. total: add a (key, instance) row
+    to a running total, in order of time. exchange: send a (key, instance) row made before the exchange. value: move one
+    value of a holistic partial aggregate. step: run a step in a batch.
+    A factor window is not considered if its (key, instance) rows are more than the part `compression` of the rows in it, or,
+    with no statistics, if its slide is less than the part `finest` of the smallest slide asked for.
     """
 
     row: float = 1.0
     combine: float = 1.5
+    total: float = 2.0
     exchange: float = 1.0
     value: float = 0.2
     step: float = 5_000.0
+    compression: float = 0.5
     finest: float = 0.001

@@ -21,13 +21,15 @@ from thalweg.optimizer.traits import Features, Traits
 class Vertex:
     """A window with its weights.
 
-    times: instances per period. reads: cost of reading one instance. moves: cost per instance that no source saves.
-    fixed: cost of the step itself. root: cost of the whole window from the rows. factor: not asked for.
+    times: instances per period. reads: cost of reading one instance. totals: of adding one to a running total.
+    moves: cost per instance that no source saves. fixed: cost of the step itself. root: cost of the whole window from the
+    rows. factor: not asked for.
     """
 
     window: Window
     times: float
     reads: float
+    totals: float
     moves: float
     fixed: float
     root: float
@@ -50,7 +52,9 @@ class Edges:
         if w1.factor and w2.factor and not self.features.chains:
             return inf
         count = combined(w1.window, w2.window, self.traits, self.features)
-        plain = w1.times * (count * w2.reads + w1.moves) + w1.fixed if count else inf
+        if not count:
+            return inf
+        plain = w1.times * (count * w2.reads + w1.moves) + w1.fixed
         return min(plain, self._prefix(w1, w2)) if self.traits.invertible else plain
 
     def step(self, w1: Vertex, w2: Vertex | None) -> Step:
@@ -72,7 +76,7 @@ class Edges:
 
 def prefix_cost(w1: Vertex, w2: Vertex) -> float:
     """Each instance of W2 is added to the running total once; each of W1 takes two totals."""
-    return w2.times * w2.reads + 2 * w1.times * w1.reads + w1.fixed
+    return w2.times * w2.totals + 2 * w1.times * w1.reads + w1.fixed
 
 
 def priced(step: Step, weigh: Weigh) -> float:

@@ -58,9 +58,20 @@ def engine_weights(statistics: WindowStatistics, constants: Constants, traits: T
         root = updates * (constants.row + value) + sent * constants.exchange + constants.step
         moves = value * statistics.rate * w.range * size / SECOND
         # A step has work only in batches in which an instance ends.
-        return Vertex(w, times, constants.combine * rows, moves, constants.step * min(1.0, times), root, factor)
+        fixed = constants.step * min(1.0, times)
+        return Vertex(w, times, constants.combine * rows, constants.total * rows, moves, fixed, root, factor)
 
     return weigh
+
+
+def compresses(w: Window, statistics: WindowStatistics, constants: Constants, size: int = 1) -> bool:
+    """Whether a factor window holds clearly fewer (key, instance) rows than there are rows in its instances.
+
+    >>> compresses(Window(100, 100), WindowStatistics(rate=1000, keys=10, batch=SECOND), Constants())
+    False
+    """
+    micros = w.range * size
+    return distinct_keys(statistics, micros) <= constants.compression * statistics.rate * micros / SECOND
 
 
 def engine_cost(forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None) -> float:

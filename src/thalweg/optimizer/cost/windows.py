@@ -98,6 +98,6 @@ def paper_weights(r: int, traits: Traits) -> Weigh:
 
     def weigh(w: Window, factor: bool) -> Vertex:
         times = float(recurrence_count(w, r) / r)
-        return Vertex(w, times, 1.0, float(w.range) if traits.holistic else 0.0, 0.0, times * w.range, factor)
+        return Vertex(w, times, 1.0, 1.0, float(w.range) if traits.holistic else 0.0, 0.0, times * w.range, factor)
 
     return weigh

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable
 
 from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.edges import Edges, Vertex, Weigh
-from thalweg.optimizer.forest import Forest, Step
-from thalweg.optimizer.rules.candidates import hops, links, links_of_links, slots
+from thalweg.optimizer.forest import Forest
+from thalweg.optimizer.rules.candidates import hops, links_of_links, slots
+from thalweg.optimizer.rules.chain import Worthwhile, chain
 from thalweg.optimizer.rules.improve import improve
 from thalweg.optimizer.rules.optimum import optimum
 from thalweg.optimizer.rules.ways import Ways, ways
@@ -19,13 +20,13 @@ FEW = 20
 SMALL, STATES = 5, 1_000
 """Up to so many windows the optimum is searched for, through so many states."""
 
-ROUNDS = 6
+ROUNDS = 3
 
 
-def best_forest(windows: Collection[Window], weigh: Weigh, edges: Edges, finest: float = 0, seed: Collection[Window] = ()) -> Forest:
+def best_forest(windows: Collection[Window], weigh: Weigh, worthwhile: Worthwhile, edges: Edges, seed: Collection[Window] = ()) -> Forest:
     """The cheapest plan found; `seed` are the factor windows of another plan, which the search may start from."""
     asked = [weigh(w, False) for w in windows]
-    candidates = {f for f in _candidates(windows, edges) if f.slide >= finest}.union(seed).difference(windows)
+    candidates = set(filter(worthwhile, _candidates(windows, worthwhile, edges))).union(seed).difference(windows)
     graph = ways([*asked, *_promising(asked, candidates, weigh, edges)], edges)
     own = {_slot(w) for w in windows}
     starts = {frozenset(i for i, v in enumerate(graph.vertices) if v.window in start) for start in ((), seed, own)}
@@ -33,13 +34,15 @@ def best_forest(windows: Collection[Window], weigh: Weigh, edges: Edges, finest:
     if edges.features.search and len(asked) <= SMALL:
         better, _ = optimum(graph, graph.cost(chosen), STATES)
         chosen = better or chosen
-    return _chained(graph, chosen, weigh, edges)
+    return _chained(graph, chosen, weigh, worthwhile, edges)
 
 
-def _candidates(windows: Collection[Window], edges: Edges) -> set[Window]:
-    common = slots(windows)
-    chained = edges.features.chains and len(windows) <= FEW
-    return common | hops(windows) | (links_of_links(windows, common, edges.traits, 10 * CANDIDATES) if chained else set())
+def _candidates(windows: Collection[Window], worthwhile: Worthwhile, edges: Edges) -> set[Window]:
+    common = set(filter(worthwhile, slots(windows)))
+    found = common | hops(windows)
+    if edges.features.chains and len(windows) <= FEW:
+        found |= links_of_links(windows, common, edges.traits, 2 * CANDIDATES)
+    return found
 
 
 def _promising(asked: list[Vertex], candidates: Iterable[Window], weigh: Weigh, edges: Edges) -> list[Vertex]:
@@ -52,26 +55,18 @@ def _promising(asked: list[Vertex], candidates: Iterable[Window], weigh: Weigh, 
     return sorted(saved, key=lambda c: -saved[c])[:CANDIDATES]
 
 
-def _chained(graph: Ways, chosen: frozenset[int], weigh: Weigh, edges: Edges) -> Forest:
-    """Long steps are split into chains, as long as that makes the plan cheaper."""
+def _chained(graph: Ways, chosen: frozenset[int], weigh: Weigh, worthwhile: Worthwhile, edges: Edges) -> Forest:
+    """Long steps are split into chains, whose links any window may use, as long as that makes the plan cheaper."""
     for _ in range(ROUNDS if edges.features.chains else 0):
         present = [graph.vertices[i] for i in chosen]
         known = {v.window for v in present}
-        new = {f for step in graph.forest(chosen, edges) for f in _splits(step, edges)} - known
+        new = {f for step in graph.forest(chosen, edges) for f in chain(step.window, step.source, weigh, worthwhile, edges)} - known
         wider = ways([*present, *(weigh(f, True) for f in sorted(new))], edges)
-        better = improve(wider, [i for i, v in enumerate(wider.vertices) if v.window in known])
+        better = improve(wider, [i for i, v in enumerate(wider.vertices) if v.factor])
         if wider.cost(better) >= graph.cost(chosen) * (1 - 1e-9):
             break
         graph, chosen = wider, better
     return graph.forest(chosen, edges)
-
-
-def _splits(step: Step, edges: Edges) -> Iterable[Window]:
-    """The links between a window and its source, or the slots it consists of."""
-    w, source = step.window, step.source
-    if source is None:
-        return links(w, _slot(w), edges.traits)
-    return links(w, source, edges.traits) if step.combined > 3 else ()
 
 
 def _slot(w: Window) -> Window:

@@ -31,41 +31,41 @@ def slots(asked: Collection[Window]) -> set[Window]:
     return {Window(g, g, o) for g, o in _common((w.grain, w.offset % w.grain) for w in asked)}
 
 
-def hops(asked: Collection[Window], finest: float = 0) -> set[Window]:
-    """Hopping windows that two or more of the windows asked for, or slots, could be combined from."""
+def hops(asked: Collection[Window]) -> set[Window]:
+    """Hopping windows over what several of the windows asked for have in common, where any of them is hopping."""
     if all(w.tumbling for w in asked):
         return set()
     longest = max(w.range for w in asked)
     lattices = _common((w.slide, w.offset) for w in asked) + _common((w.grain, w.offset % w.grain) for w in asked)
-    return {Window(k * g, g, o) for g, o in lattices if g >= finest for k in MULTIPLES if k * g < longest}
+    return {Window(k * g, g, o) for g, o in lattices for k in MULTIPLES if k * g < longest}
 
 
-def links(w: Window, source: Window, traits: Traits) -> Iterator[Window]:
-    """Windows between a window and its source.
+def links(w: Window, source: Window | None, traits: Traits) -> Iterator[Window]:
+    """Windows between a window and its source: of tiles if they can be, and where it is safe of overlapping pieces.
 
-    >>> sorted({(f.range, f.slide) for f in links(Window(12, 1), Window(1, 1), Traits())})
+    >>> sorted((f.range, f.slide) for f in links(Window(12, 1), Window(1, 1), Traits()))
     [(2, 1), (3, 1), (4, 1), (6, 1)]
     """
-    if w.range % source.range == 0:
+    if source is not None and w.range % source.range == 0:
         for d in divisors(w.range // source.range)[1:-1]:
             r = d * source.range
             yield Window(r, gcd(r, w.slide), w.offset)
     if traits.may_overlap:
-        least = w.range % w.slide
-        for k in range(2, 8):
-            r = least + w.slide * -(-(w.range // w.slide) // k)
-            if source.range < r < w.range:
+        count, rest = divmod(w.range, w.slide)
+        for k in range(2, min(count, 7) + 1):
+            r = rest + w.slide * -(-count // k)
+            if source is None or source.range < r:
                 yield Window(r, w.slide, w.offset)
 
 
-def links_of_links(windows: Iterable[Window], sources: Collection[Window], traits: Traits, most: int) -> set[Window]:
-    """Links between windows and sources, links between these and sources, and so on until there are `most`."""
+def links_of_links(windows: Collection[Window], sources: Collection[Window], traits: Traits, most: int) -> set[Window]:
+    """Links between windows and sources, links between these and sources, and so on, about `most` of them."""
     found: set[Window] = set()
-    frontier = list(windows)
-    while frontier and len(found) < most:
-        new = {f for w in frontier for p in sources if p.range < w.range for f in links(w, p, traits)} - found
-        found |= new
-        frontier = sorted(new)
+    frontier = windows
+    while frontier and len(found) < most and len(frontier) * len(sources) < 8 * most:
+        new = {f for w in frontier for p in (None, *sources) if p is None or p.range < w.range for f in links(w, p, traits)}
+        frontier = new - found
+        found |= frontier
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from thalweg.optimizer.rules.ways import Ways
 
-_REPLACEMENTS = 400_000
+_REPLACEMENTS = 30_000
 """Replacing is tried where it looks at no more options than this."""
 
 _EPSILON = 1e-12

@@ -1,0 +1,174 @@
+"""The plans of a window set: what the optimizer chooses in each mode, what it predicts, what the engine then takes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from benchmarks.check import compare
+from benchmarks.data import Feed
+from benchmarks.engines import thalweg_engine
+from benchmarks.runner import forget, prepared
+from benchmarks.spec import Batch, Run
+from benchmarks.window_rows import WindowSet
+from thalweg.logical.windows import SECOND
+from thalweg.optimizer.cost.steps import engine_cost
+from thalweg.optimizer.cost.windows import forest_cost, period
+from thalweg.optimizer.forest import Forest, Step
+from thalweg.optimizer.statistics import WindowStatistics
+from thalweg.optimizer.traits import Traits
+from thalweg.plan.build import build, traits_of
+from thalweg.plan.nodes import Plan
+from thalweg.planning import planner_for
+from thalweg.session import Session
+
+MODES = ("naive", "shared", "paper", "best")
+# A plan that has run for so many ms is not repeated: next to that, what disturbs a batch is little.
+ENOUGH = 15_000
+
+
+@dataclass(frozen=True)
+class PlanFigures:
+    """One plan of a window set. Times are in ms, the least of all repeats: other work on the machine can only add to them.
+
+    same_as: the mode that has this very plan already, whose times these are. steps: time by kind of step, added over the
+    tasks. batch: the whole trigger. predicted: the cost by each model. planning: what the optimizer itself took.
+    """
+
+    mode: str
+    same_as: str
+    fragments: int
+    roots: int
+    factors: int
+    planning: float
+    predicted: dict[str, float]
+    steps: dict[str, float]
+    batch: float
+
+    @property
+    def own(self) -> float:
+        """The steps' own time: all that the engine does with rows, reading them included."""
+        return sum(self.steps.values())
+
+    @property
+    def computing(self) -> float:
+        """The steps' own time without reading the files and without writing state."""
+        return sum(ms for kind, ms in self.steps.items() if kind not in ("scan", "keep"))
+
+
+@dataclass(frozen=True)
+class SetFigures:
+    """The plans of one window set. compared: result rows, all modes together. differing: by mode, where rows differ."""
+
+    row: str
+    number: int
+    times: int
+    aggregate: str
+    windows: tuple[str, ...]
+    plans: dict[str, PlanFigures]
+    compared: int
+    differing: dict[str, int]
+
+
+def plan_of(run: Run) -> tuple[Plan, float]:
+    """The plan that a session would run, and how long it took to find, in ms."""
+    session = Session(f"{run.directory}/planning", settings=run.settings)
+    session.sql(thalweg_engine.script(run))
+    started = time.perf_counter()
+    plan = build(session.catalog.streams.values(), session.catalog.queries.values(), planner_for(session.catalog.config, None))
+    return plan, (time.perf_counter() - started) * 1000
+
+
+def meaning(plan: Plan) -> frozenset[str]:
+    """What makes two plans of one query the same, wherever it reads and writes."""
+    return frozenset(f.id for f in plan.fragments)
+
+
+def forest_of(plan: Plan) -> Forest:
+    """A plan as the optimizer's value, to ask what it costs."""
+    by_id = {f.id: f.window for f in plan.fragments}
+    return Forest(tuple(Step(f.window, by_id[f.source] if f.source else None, f.how, len(f.pieces), f.factor) for f in plan.fragments))
+
+
+def predictions(forest: Forest, traits: Traits, feed: Feed, batch_events: int) -> dict[str, float]:
+    """The cost of a plan by three models.
+
+    `paper`: events processed per second of event time, at the paper's one event per time unit, a second.
+    `paper at our rate`: the same with the rate of the feed. `engine`: what a batch takes, in hash-aggregate updates.
+    """
+    statistics = WindowStatistics(rate=feed.rate, keys=feed.keys, batch=batch_events * SECOND // feed.rate)
+    return {
+        "paper": paper_cost(forest, 1),
+        "paper at our rate": paper_cost(forest, feed.rate),
+        "engine": engine_cost(forest, traits, statistics),
+    }
+
+
+def paper_cost(forest: Forest, rate: int) -> float:
+    """The paper's cost per second of event time; it is linear in the rate, whatever the unit of the windows."""
+    combining = forest_cost(forest, 0)
+    per_event = (forest_cost(forest, 1) - combining) / SECOND
+    seconds = Fraction(period(s.window for s in forest if not s.factor), SECOND)
+    return float((rate * per_event + combining) / seconds)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where and how plans are measured: one Spark session for all of them, each plan in a session directory of its own."""
+
+    spark: Any
+    root: Path
+    feed: Feed
+    batch_files: int
+    repeats: int
+    modes: tuple[str, ...] = MODES
+    checked: bool = True
+
+    def measure(self, windows: WindowSet, aggregate: str) -> SetFigures:
+        """Run every different plan of a set, in turns, and compare the rows of the first turn with the definition."""
+        name = f"{windows.row}-{windows.number}-{aggregate}"
+        runs = {m: self._run(f"{name}-{m}", windows, aggregate, m) for m in self.modes}
+        plans = {m: plan_of(run) for m, run in runs.items()}
+        first = {m: next(o for o in self.modes if meaning(plans[o][0]) == meaning(plans[m][0])) for m in self.modes}
+        different = [m for m in self.modes if first[m] == m]
+        batches: dict[str, list[Batch]] = {m: [] for m in different}
+        compared, differing = 0, dict[str, int]()
+        for turn in range(self.repeats):
+            for mode in different[turn % len(different) :] + different[: turn % len(different)]:
+                if sum(b.ms for b in batches[mode]) > ENOUGH:
+                    continue
+                folder = prepared(runs[mode], self.feed)
+                batches[mode] += thalweg_engine.execute(runs[mode], self.spark)
+                if turn == 0 and self.checked:
+                    paths = sorted((folder / "in").glob("*.parquet"))
+                    agreement = compare({mode: folder / "out"}, paths, windows.windows, aggregate)
+                    compared += agreement.compared
+                    differing |= {} if agreement.holds else {mode: agreement.differing[mode]}
+                forget(runs[mode])
+                folder.rmdir()
+        figures = {m: self._figures(m, first[m], *plans[m], batches[first[m]], runs[m]) for m in self.modes}
+        return SetFigures(
+            windows.row, windows.number, windows.times, aggregate, tuple(map(str, windows.windows)), figures, compared, differing
+        )
+
+    def _run(self, name: str, windows: WindowSet, aggregate: str, mode: str) -> Run:
+        folder, settings = str(self.root / name), {"plan.windows": mode}
+        return Run("thalweg_engine", folder, windows.windows, self.batch_files, self.feed.file_events, 0, 1, aggregate, settings=settings)
+
+    def _figures(self, mode: str, first: str, plan: Plan, planning: float, batches: list[Batch], run: Run) -> PlanFigures:
+        forest, traits = forest_of(plan), traits_of(plan.queries[0].aggregates[0])
+        least = min(batches, key=lambda b: sum(b.steps.values()))
+        return PlanFigures(
+            mode=mode,
+            same_as=first,
+            fragments=len(plan.fragments),
+            roots=sum(f.source is None for f in plan.fragments),
+            factors=sum(f.factor for f in plan.fragments),
+            planning=planning,
+            predicted=predictions(forest, traits, self.feed, run.batch_events),
+            steps=least.steps,
+            batch=min(b.ms for b in batches),
+        )

@@ -1,0 +1,112 @@
+"""The commands that run Spark, as a user starts them: processes of their own, in a directory of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+THALWEG = Path(sys.executable).with_name("thalweg")
+SCRIPT = """\
+CREATE STREAM reading (k BIGINT, at TIMESTAMP, v DOUBLE, status STRING)
+  WITH (format = 'parquet', path = 'data/reading', time = 'at', watermark = '1 second', files_per_batch = 1, on_bad_file = 'skip');
+CREATE QUERY pace INTO 'console' AS SELECT window_end, COUNT(*) AS n FROM reading GROUP BY TUMBLE '1 second';
+CREATE QUERY levels INTO 'out/levels' AS
+  SELECT k, window_id, window_start, COUNT(*) AS n, MAX(v) AS high
+  FROM reading GROUP BY k, WINDOWS(TUMBLE '1 second', TUMBLE '5 seconds');
+"""
+
+
+def command(*args: str) -> list[str]:
+    """A command line."""
+    return [str(THALWEG), *args]
+
+
+def finished(cwd: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """A command that ran to its end."""
+    return subprocess.run(command(*args), cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+def generate(cwd: Path, *more: str) -> None:
+    """20 seconds of sensors' readings in ten files."""
+    sizes = ("--events", "20000", "--rate", "1000", "--events-per-file", "2000")
+    assert finished(cwd, "generate", "sensors", *sizes, *more).returncode == 0
+
+
+def count(path: Path, expression: str = "count(*)", where: str = "true") -> int:
+    """A number out of Parquet files."""
+    return int(duckdb.sql(f"SELECT {expression} FROM '{path}/*.parquet' WHERE {where}").fetchall()[0][0])
+
+
+def interrupted(cwd: Path, until: str, *args: str) -> tuple[int, str]:
+    """A command that is told to stop, three times over, once its output holds a text."""
+    with (cwd / "output").open("w") as output:
+        process = subprocess.Popen(command(*args), cwd=cwd, stdout=output, stderr=subprocess.STDOUT)
+    deadline = time.monotonic() + 200
+    while until not in (cwd / "output").read_text():
+        assert process.poll() is None and time.monotonic() < deadline, (cwd / "output").read_text()
+        time.sleep(0.05)
+    for _ in range(3):
+        os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.1)
+    return process.wait(120), (cwd / "output").read_text()
+
+
+@pytest.mark.timeout(600)
+def test_a_run_is_stopped_and_goes_on(tmp_path: Path) -> None:
+    generate(tmp_path, "--disorder", "0.5", "--late", "0.001")
+    (tmp_path / "app.sql").write_text(SCRIPT)
+    (tmp_path / "data" / "reading" / "part-000003.parquet").write_bytes(b"no parquet")
+
+    code, output = interrupted(tmp_path, "pace: batch 0", "run", "app.sql")
+    assert code == 0, output
+    assert "stopped between two batches: " in output and "Traceback" not in output
+
+    rest = finished(tmp_path, "run", "app.sql", "--available-now")
+    assert rest.returncode == 0, rest.stderr
+    assert "bad files of reading, left out:\n  data/reading/part-000003.parquet" in rest.stdout
+    totals = next(line.split() for line in rest.stdout.splitlines() if line.startswith("reading "))
+    late = int(totals[2])
+    assert totals[:2] == ["reading", "18,000"] and late > 0 and totals[4] == "1"
+
+    _check_results(tmp_path, late)
+    status = finished(tmp_path, "status", "thalweg-app")
+    assert totals[:4] in [line.split()[:4] for line in status.stdout.splitlines()]
+
+
+def _check_results(cwd: Path, late: int) -> None:
+    """Every second that is over is there once, with all its rows."""
+    pace, levels = cwd / "thalweg-app" / "results" / "pace", cwd / "out" / "levels"
+    assert count(pace) == count(pace, "count(DISTINCT window_end)") == 18
+    assert count(levels, "sum(n)", "window_id = '1 second'") == count(pace, "sum(n)")
+    assert 18_000 - late - 2500 < count(pace, "sum(n)") <= 18_000 - late
+
+
+@pytest.mark.timeout(300)
+def test_a_bad_file_ends_the_run_with_its_name(tmp_path: Path) -> None:
+    generate(tmp_path)
+    (tmp_path / "data" / "reading" / "part-000000.parquet").write_bytes(b"no parquet")
+    (tmp_path / "app.sql").write_text(SCRIPT.replace(", files_per_batch = 1, on_bad_file = 'skip'", ""))
+    said = finished(tmp_path, "run", "app.sql", "--available-now", "--dir", "session", "--master", "local[1]")
+    assert said.returncode == 1
+    assert f"error: {tmp_path}/data/reading/part-000000.parquet: can't be read as stream reading" in said.stderr
+    assert "Traceback" not in said.stderr and "hint: " in said.stderr
+    assert finished(tmp_path, "status", "session").stdout == f"{tmp_path / 'session'}: no batch yet\n"
+
+
+@pytest.mark.timeout(300)
+def test_the_demo(tmp_path: Path) -> None:
+    said = finished(tmp_path, "demo", "--events", "400000")
+    assert said.returncode == 0, said.stderr
+    assert "\x1b" not in said.stdout and said.stderr.count("\n") < 20
+    for query in ("pulse", "price_range", "turnover", "hot_auctions", "offers"):
+        rows = count(tmp_path / "demo" / "session" / "results" / query)
+        assert rows > 0 and f"{query}: the last 5 of {rows:,} rows" in said.stdout
+    assert "plan (best)" in said.stdout
+    assert (tmp_path / "demo" / "demo.sql").exists()

@@ -1,0 +1,114 @@
+"""The parts of a run that need no Spark."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from thalweg.cli.progress import RunProgress
+from thalweg.cli.run import ConsoleResults
+from thalweg.cli.screen import Screen
+from thalweg.cli.script import default_directory
+from thalweg.cli.signals import StopWish
+from thalweg.demo import Demo
+from thalweg.errors import UsageError
+from thalweg.logical.query import Query
+from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
+
+
+def batch(**facts):
+    """What a batch tells its listeners."""
+    known = {"batch": 3, "rows": 1000, "late": 2, "seconds": 0.5, "state_bytes": 5000, "frontiers": {"bid": 0}, "published": ()}
+    return SimpleNamespace(**{**known, **facts})
+
+
+@pytest.mark.parametrize(
+    ("script", "directory"), [("app.sql", "thalweg-app"), ("a/my app.v2.sql", "thalweg-my-app.v2"), ("…", "thalweg-app")]
+)
+def test_the_default_directory(script, directory):
+    assert default_directory(Path(script)) == Path(directory)
+
+
+def test_progress_adds_up():
+    with RunProgress(Screen()) as progress:
+        for i in range(10):
+            progress.batch(batch(batch=i))
+    assert (progress.batches, progress.rows, progress.late, progress.seconds) == (10, 10_000, 20, 5.0)
+    assert progress.rate == 2000
+
+
+def test_progress_is_told_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
+    with RunProgress(Screen()) as progress:
+        progress.batch(batch())
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr("thalweg.cli.progress.EVERY", 0)
+        progress.batch(batch())
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "2,000 events · 2 batches · 2,000 events/s · 4 late · state 5.0 kB · frontier 1970-01-01 00:00:00\n"
+
+
+def test_asking_to_stop_twice_is_asking_once():
+    said = []
+    before = signal.getsignal(signal.SIGINT)
+    with StopWish() as wish:
+        wish.listen(lambda: said.append("heard"))
+        for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+        assert wish.asked and said == ["heard"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.fixture
+def console(tmp_path):
+    """Two queries, one of them into the console, and their result files."""
+    queries = {name: Query(name, "", "bid", (), (), (), (), (), into=into) for name, into in (("shown", "console"), ("kept", None))}
+    for name in queries:
+        pq.write_table(pa.table({"n": list(range(30))}), tmp_path / f"{name}.parquet")
+    session = SimpleNamespace(catalog=SimpleNamespace(queries=queries), output_of=lambda q: f"/results/{q.name}")
+    published = tuple((name, str(tmp_path / f"{name}.parquet")) for name in queries)
+    return lambda rows: ConsoleResults(Screen(), session, rows).batch(batch(published=published))
+
+
+def test_new_rows_of_console_queries_are_printed(console, capsys):
+    console(20)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "shown: batch 3, 30 rows"
+    assert len(lines) == 1 + 2 + 20 + 2
+    assert lines[-2] == "... 10 more rows in /results/shown (--rows 0 prints all)"
+
+
+def test_all_rows_of_console_queries(console, capsys):
+    console(0)
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 2 + 30 + 1
+
+
+def test_the_demo_makes_its_directory_anew(tmp_path):
+    demo = Demo(tmp_path / "demo", 1000)
+    demo.prepare()
+    demo.session.mkdir()
+    demo.prepare()
+    assert not demo.session.exists()
+    statements = parse_script(demo.script.read_text())
+    assert all(s.stream.path.startswith(str(demo.data)) for s in statements if isinstance(s, CreateStream))
+    assert sum(isinstance(s, CreateQuery) for s in statements) == 5
+
+
+def test_the_demo_keeps_what_is_not_its_own(tmp_path):
+    (tmp_path / "precious").touch()
+    with pytest.raises(UsageError, match="holds something else than a demo"):
+        Demo(tmp_path, 1000).prepare()
+    assert (tmp_path / "precious").exists()
+
+
+def test_the_demo_refuses_a_file(thalweg, tmp_path):
+    (tmp_path / "demo").touch()
+    said = thalweg("demo")
+    assert said.exit_code == 1
+    assert "demo: not a directory" in said.stderr
