@@ -25,7 +25,8 @@ def show(figures: list[SetFigures], held: list[Contest], fixed: float | None, co
         same = [f for f in figures if f.aggregate == aggregate]
         console.print(boosts_table(aggregate, same, fixed))
         console.print(regrets_table(aggregate, same))
-        console.print(correlation_table(aggregate, same))
+        if any(f.row in ROWS for f in same):
+            console.print(correlation_table(aggregate, same))
     if figures:
         console.print(planning_table(figures))
     if held:

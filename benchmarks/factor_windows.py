@@ -8,6 +8,7 @@ steps' own time, with the figure end to end beside it. Result rows are compared 
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,7 +87,8 @@ def main(
 def _warmed_up(bench: Bench, console: Console) -> float:
     """Warm JVM and workers up with batches that count for nothing; what a batch with hardly any rows then takes, in ms."""
     windows = WindowSet("warm-up", 0, SLIDING.windows)
-    rounds = Bench(bench.spark, bench.root, Feed(1_000, bench.feed.keys, bench.feed.rate), 1, repeats=10, modes=("best",), checked=False)
+    tiny = Feed(1_000, bench.feed.keys, bench.feed.rate)
+    rounds = Bench(bench.spark, bench.root, tiny, 1, repeats=10, modes=("best",), checked=False, enough=inf)
     fixed = rounds.measure(windows, "MIN").plans["best"].batch
     console.print(f"a batch of 1,000 events takes {fixed:,.0f} ms, the fixed cost of a batch")
     return fixed

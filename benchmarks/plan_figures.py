@@ -26,8 +26,6 @@ from thalweg.planning import planner_for
 from thalweg.session import Session
 
 MODES = ("naive", "shared", "paper", "best")
-# A plan that has run for so many ms is not repeated: next to that, what disturbs a batch is little.
-ENOUGH = 15_000
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,10 @@ def paper_cost(forest: Forest, rate: int) -> float:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where and how plans are measured: one Spark session for all of them, each plan in a session directory of its own."""
+    """Where and how plans are measured: one Spark session for all of them, each plan in a session directory of its own.
+
+    A plan that has run for more than `enough` ms is not repeated: next to that, what disturbs a batch is little.
+    """
 
     spark: Any
     root: Path
@@ -126,6 +127,7 @@ class Bench:
     repeats: int
     modes: tuple[str, ...] = MODES
     checked: bool = True
+    enough: float = 15_000
 
     def measure(self, windows: WindowSet, aggregate: str) -> SetFigures:
         """Run every different plan of a set, in turns, and compare the rows of the first turn with the definition."""
@@ -138,7 +140,7 @@ class Bench:
         compared, differing = 0, dict[str, int]()
         for turn in range(self.repeats):
             for mode in different[turn % len(different) :] + different[: turn % len(different)]:
-                if sum(b.ms for b in batches[mode]) > ENOUGH:
+                if sum(b.ms for b in batches[mode]) > self.enough:
                     continue
                 folder = prepared(runs[mode], self.feed)
                 batches[mode] += thalweg_engine.execute(runs[mode], self.spark)

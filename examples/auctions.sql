@@ -18,7 +18,7 @@ CREATE QUERY highest_bid INTO 'console' AS
 -- Auctions with the most bids in the last minute, looked at every ten seconds (after Nexmark's query 5).
 CREATE QUERY hot_auctions AS
   SELECT auction, window_end, COUNT(*) AS bids FROM bid
-  GROUP BY auction, HOP '1 minute' BY '10 seconds' HAVING COUNT(*) > 400;
+  GROUP BY auction, HOP '1 minute' BY '10 seconds' HAVING COUNT(*) > 800;
 
 -- Traffic by channel in windows of four lengths, computed from shared slots (after Nexmark's queries 15 and 16).
 CREATE QUERY channels AS

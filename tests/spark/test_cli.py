@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+QUICK = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 THALWEG = Path(sys.executable).with_name("thalweg")
 SCRIPT = """\
 CREATE STREAM reading (k BIGINT, at TIMESTAMP, v DOUBLE, status STRING)
@@ -30,7 +31,7 @@ def command(*args: str) -> list[str]:
 
 def finished(cwd: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """A command that ran to its end."""
-    return subprocess.run(command(*args), cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command(*args), cwd=cwd, env=QUICK, capture_output=True, text=True, timeout=300, check=False)
 
 
 def generate(cwd: Path, *more: str) -> None:
@@ -47,7 +48,7 @@ def count(path: Path, expression: str = "count(*)", where: str = "true") -> int:
 def interrupted(cwd: Path, until: str, *args: str) -> tuple[int, str]:
     """A command that is told to stop, three times over, once its output holds a text."""
     with (cwd / "output").open("w") as output:
-        process = subprocess.Popen(command(*args), cwd=cwd, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command(*args), cwd=cwd, env=QUICK, stdout=output, stderr=subprocess.STDOUT)
     deadline = time.monotonic() + 200
     while until not in (cwd / "output").read_text():
         assert process.poll() is None and time.monotonic() < deadline, (cwd / "output").read_text()

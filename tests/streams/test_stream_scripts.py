@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from thalweg.config import Config
+from thalweg.engine.faults import Aborted
 from thalweg.planning import planner_for
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare

@@ -62,6 +62,8 @@ def open_session(directory: Path, settings: Iterable[str] = (), master: str | No
     """A session; nothing is started or written yet."""
     from thalweg.session import Session
 
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory}: a file, not a directory", "give another one with --dir")
     return Session(directory, master=master, settings=settings_of(settings))
 
 

@@ -6,6 +6,7 @@ step may need (state and what this batch brought), `new_F` those that this batch
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from thalweg.logical.aggregates import PartColumn, lowered, part_columns
@@ -70,20 +71,20 @@ def merge_sql(fragment: Fragment, source: str) -> str:
     )
 
 
-def derive_sql(fragment: Fragment, source: Window) -> str:
+def derive_sql(fragment: Fragment, source: Window, suffix: str = "") -> str:
     """Instances of a source to instances of the fragment: `$low <= slot < $high` of its own."""
     if fragment.how == "prefix":
-        return prefix_sql(fragment, source)
+        return prefix_sql(fragment, source, suffix)
     keys, parts = _keys(fragment), [f'{p.combine} AS "{p.name}"' for p in fragment.parts]
     columns = ", ".join([*keys, *(f'"{p.name}"' for p in fragment.parts)])
     inner = _instances(fragment, source, columns)
     return (
         f"SELECT {', '.join([*keys, SLOT, *parts])} FROM ({inner}) "
-        f'WHERE "slot" >= $low AND "slot" < $high GROUP BY {_places(len(keys) + 1)}'
+        f'WHERE "slot" >= $low{suffix} AND "slot" < $high{suffix} GROUP BY {_places(len(keys) + 1)}'
     )
 
 
-def prefix_sql(fragment: Fragment, source: Window) -> str:
+def prefix_sql(fragment: Fragment, source: Window, suffix: str = "") -> str:
     """Each instance as the difference of two running totals over the source's slots.
 
     Two marks per key and instance stand between slots, where it begins (-1) and where it ends (+1); one ordered pass
@@ -93,8 +94,8 @@ def prefix_sql(fragment: Fragment, source: Window) -> str:
     count, table, keys = fragment.pieces[1], f'"all_{fragment.source}"', _keys(fragment)
     by, columns = "".join(f"{k}, " for k in keys), "".join(f', "{p.name}"' for p in fragment.parts)
     none = "".join(f', NULL AS "{p.name}"' for p in fragment.parts)
-    low = f"greatest($low, {floor_div(f'(min({SLOT}) - {b + count})', a)} + 1)"
-    high = f"least($high, {floor_div(f'(max({SLOT}) - {b})', a)} + 1)"
+    low = f"greatest($low{suffix}, {floor_div(f'(min({SLOT}) - {b + count})', a)} + 1)"
+    high = f"least($high{suffix}, {floor_div(f'(max({SLOT}) - {b})', a)} + 1)"
     instances = f'SELECT unnest(range({low}, {high})) AS "m" FROM {table}'
     ends = f'(VALUES (0, -1), ({count}, 1)) AS ends("shift", "sign")'
     groups = f"(SELECT DISTINCT {', '.join(keys) or '1'} FROM {table})"
@@ -146,13 +147,11 @@ def _contiguous(table: str, columns: str, position: str, step: int, count: int, 
     return f'SELECT {columns}unnest(range({first}, {last} + 1)) AS "slot" FROM {table}{keep}'
 
 
-def emission_sql(query: Query, emission: Emission, number: int, inputs: tuple[str, ...], fragments: tuple[Fragment, ...]) -> str:
-    """Final instances of the fragments to the query's result columns. Fragments of other kinds of aggregates are stacked,
-    then combined: a part that a fragment lacks is NULL there, and combining ignores it."""
+def result_sql(query: Query, emission: Emission, source: str) -> str:
+    """Final instances, one row per key and instance, to the query's result columns."""
     order = group_of(query).keys
     keys = [f'"g{order.index(k.sql)}" AS "k{i}"' for i, k in enumerate(query.keys)]
     aggregates = [f'{lowered(a, TIME)} AS "a{i}"' for i, a in enumerate(query.aggregates)]
-    source = _stacked(number, inputs, fragments, query_parts(query))
     start = f'"slot" * {emission.window.slide} + {emission.window.offset}'
     window = [
         f'{_quoted(emission.window_id)} AS "window_id"',
@@ -171,10 +170,10 @@ def query_parts(query: Query) -> tuple[PartColumn, ...]:
 
 
 def _stacked(number: int, inputs: tuple[str, ...], fragments: tuple[Fragment, ...], parts: tuple[PartColumn, ...]) -> str:
+    """Fragments of several kinds of aggregates as one: a part that a fragment lacks is NULL there, and combining ignores it."""
     keys = _keys(fragments[0])
     bounds = f'"slot" >= $low_{number} AND "slot" < $high_{number}'
-    derived = len(inputs) == 1 and fragments[0].source is not None
-    if derived:
+    if len(inputs) == 1 and fragments[0].source is not None:
         return f'SELECT * FROM "{inputs[0]}" WHERE {bounds}'
     stacked = " UNION ALL BY NAME ".join(f'SELECT * FROM "{i}" WHERE {bounds}' for i in inputs)
     combined = [f'{p.combine} AS "{p.name}"' for p in parts]
@@ -182,15 +181,28 @@ def _stacked(number: int, inputs: tuple[str, ...], fragments: tuple[Fragment, ..
 
 
 def emission_steps(plan: Plan) -> tuple[EmissionStep, ...]:
-    """The SQL of every emission of a plan."""
-    steps = []
-    for i, e in enumerate(plan.emissions):
-        fragments = tuple(plan.fragment(id) for id in e.fragments)
-        inputs = tuple(f"new_{f.id}" if f.source else f"all_{f.id}" for f in fragments)
-        query = plan.query(e.query)
-        parts = frozenset(p.name for p in query_parts(query))
-        steps.append(EmissionStep(i, inputs, parts, emission_sql(query, e, i, inputs, fragments)))
-    return tuple(steps)
+    """The SQL of every emission of a plan. A fragment that serves one emission alone is computed inside it."""
+    inlined = inline(plan)
+    return tuple(_emission_step(plan, i, e, inlined) for i, e in enumerate(plan.emissions))
+
+
+def inline(plan: Plan) -> frozenset[str]:
+    """The derived fragments whose instances no one but one emission reads."""
+    uses = Counter(id for e in plan.emissions for id in e.fragments)
+    uses.update(f.source for f in plan.fragments if f.source)
+    alone = {e.fragments[0] for e in plan.emissions if len(e.fragments) == 1}
+    return frozenset(f.id for f in plan.fragments if f.source is not None and f.id in alone and uses[f.id] == 1)
+
+
+def _emission_step(plan: Plan, number: int, emission: Emission, inlined: frozenset[str]) -> EmissionStep:
+    query, fragments = plan.query(emission.query), tuple(plan.fragment(id) for id in emission.fragments)
+    parts = frozenset(p.name for p in query_parts(query))
+    first = fragments[0]
+    if first.id in inlined and first.source is not None:
+        derived = derive_sql(first, plan.fragment(first.source).window, f"_{number}")
+        return EmissionStep(number, (f"all_{first.source}",), parts, result_sql(query, emission, derived))
+    inputs = tuple(f"new_{f.id}" if f.source else f"all_{f.id}" for f in fragments)
+    return EmissionStep(number, inputs, parts, result_sql(query, emission, _stacked(number, inputs, fragments, query_parts(query))))
 
 
 def partition_sql(keys: int, partitions: int) -> str:

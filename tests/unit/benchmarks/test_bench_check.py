@@ -8,6 +8,7 @@ from benchmarks.check import compare
 from benchmarks.data import Feed, files
 from benchmarks.engines import duckdb_alone
 from benchmarks.spec import Run, window_id
+
 from thalweg.logical.windows import SECOND, Window
 
 FEED = Feed(10_000, keys=5)

@@ -14,6 +14,7 @@ from benchmarks.plan_figures import PlanFigures, SetFigures, forest_of, meaning,
 from benchmarks.spec import Run, tumbling
 from benchmarks.window_rows import paper_sets, random_lengths, rows_named
 from rich.console import Console
+
 from thalweg.logical.windows import SECOND, Window
 from thalweg.optimizer.traits import Traits
 

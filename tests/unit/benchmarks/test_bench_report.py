@@ -50,8 +50,8 @@ def test_ratios_stand_beside_their_targets():
 
 
 def test_a_ratio_reads_well():
-    assert printed(Ratio("x", 3.456, 3)).strip() == "3.46x >= 3x"
-    assert printed(Ratio("x", 29.9, 30)).strip() == "29.9x < 30x"
+    assert printed(str(Ratio("x", 3.456, 3))).strip() == "3.46x >= 3x"
+    assert printed(str(Ratio("x", 29.9, 30))).strip() == "29.9x < 30x"
     assert str(Ratio("x", 2.0)) == "2.00x" and Ratio("x", 2.0).reached is None
 
 

@@ -64,6 +64,11 @@ def test_a_script_without_queries_has_nothing_to_run(thalweg, tmp_path):
     assert not (tmp_path / "thalweg-app").exists()
 
 
+def test_a_session_directory_that_is_a_file(thalweg, script):
+    said = thalweg("run", "app.sql", "--dir", "app.sql")
+    assert (said.exit_code, said.stderr.splitlines()[0]) == (1, "error: app.sql: a file, not a directory")
+
+
 def test_the_environment_is_exit_code_2(thalweg, monkeypatch):
     def refuse(*_: object) -> None:
         raise EnvironmentProblem("Spark needs Java 17 or later, and there is none", "install it")

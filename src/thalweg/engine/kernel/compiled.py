@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from thalweg.plan.codec import loads
-from thalweg.plan.compile import EmissionStep, emission_steps, lift_sql
+from thalweg.plan.compile import EmissionStep, emission_steps, inline, lift_sql
 from thalweg.plan.nodes import Fragment, Plan
 from thalweg.state import manifest as manifests
 
@@ -20,15 +20,15 @@ class Compiled:
     fragments: dict[str, Fragment]
     lifts: dict[str, str]
     emissions: tuple[EmissionStep, ...]
+    inlined: frozenset[str]
 
 
 @lru_cache(maxsize=8)
 def compiled(path: str) -> Compiled:
     """The plan in a file. Plan files are never rewritten with other content under the same name."""
     plan: Plan = loads(Path(path).read_text())
-    return Compiled(
-        plan, {f.id: f for f in plan.fragments}, {f.id: lift_sql(f) for f in plan.fragments if f.source is None}, emission_steps(plan)
-    )
+    lifts = {f.id: lift_sql(f) for f in plan.fragments if f.source is None}
+    return Compiled(plan, {f.id: f for f in plan.fragments}, lifts, emission_steps(plan), inline(plan))
 
 
 @lru_cache(maxsize=2)

@@ -81,7 +81,8 @@ class _Work:
         """Fragments in order, then results, then nothing is left in memory."""
         try:
             for fragment in self.plan.fragments:
-                self._fragment(fragment)
+                if fragment.id not in self.compiled.inlined:
+                    self._fragment(fragment)
             self._results()
         finally:
             for name in self.registered:
