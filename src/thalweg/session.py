@@ -226,11 +226,8 @@ class Session:
             self.directory.create()
             self.directory.lock()
             partitions = self.catalog.config.partitions or int(self.spark.sparkContext.defaultParallelism)
-            self._runner = Runner(self.directory, partitions, self._plan_windows)
+            self._runner = Runner(self.directory, partitions, _Late(self._planner))
         return self._runner
-
-    def _plan_windows(self, *args: Any) -> Any:
-        return self._planner()(*args)
 
     def start(self, available_now: bool = False) -> None:
         """Start the streaming query. It runs in the background until `stop`."""
@@ -238,10 +235,10 @@ class Session:
             raise UsageError("the session runs already", "stop it first")
         if not self.catalog.streams:
             raise UsageError("there is no stream to read", "declare one with CREATE STREAM")
+        runner = self.runner
         prepare(self.spark)
         for inbox in self._inboxes.values():
             inbox.fill(available_now)
-        runner = self.runner
         runner.failure, runner.stopping, runner.fault, runner.listeners = None, False, self.fault, self.listeners
         self._check_new_outputs(runner)
         self._changed()
@@ -334,6 +331,21 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+class _Late:
+    """The planner of the moment: settings and statistics change while the runner lives."""
+
+    def __init__(self, current: Callable[[], Planner]) -> None:
+        self._current = current
+
+    def forest(self, *args: Any) -> Any:
+        """Plan as things are now."""
+        return self._current().forest(*args)
+
+    def cost(self, *args: Any) -> float:
+        """Cost as things are now."""
+        return self._current().cost(*args)
 
 
 def _stream_of(name: str, columns: str | None, **options: Any) -> Stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from thalweg.engine.spark import start_spark
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
+    os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # a young JVM spends most of its time compiling itself
     session = start_spark("local[2]")
     yield session
     session.stop()

@@ -21,16 +21,20 @@ from thalweg.engine.task import Report, Task, revive_error
 from thalweg.errors import StateError
 from thalweg.logical.query import Query
 from thalweg.logical.stream import Stream
-from thalweg.plan.build import Planner, advance
+from thalweg.plan.build import Group, Planner, advance, build
 from thalweg.plan.codec import dumps, loads
 from thalweg.plan.nodes import Plan
 from thalweg.plan.ranges import drained, needed_from
+from thalweg.planning import group_name, learned, worth_replanning
 from thalweg.sinks.parquet import final_path, publish, sweep_staged
 from thalweg.state import manifest as manifests
 from thalweg.state.directory import Directory, write_atomic
 from thalweg.state.files import sweep
-from thalweg.state.manifest import Counts, Manifest, Staged, StateFile
+from thalweg.state.manifest import Counts, Manifest, Seen, Staged, StateFile
 
+# Batches after which the plan is looked at again.
+LOOKS = (1, 4)
+LOOK_EVERY = 32
 Job = Callable[[Any, Task], list[Report]]
 
 
@@ -130,12 +134,24 @@ class Runner:
         w = self.workload
         frontiers, tops = self.manifest.frontiers, self.manifest.tops
         done = any(drained(e, frontiers.get(self.plan.query(e.query).stream)) for e in self.plan.emissions)
-        if w == self._planned and not done:
+        changed = w != self._planned
+        better = self._is_time() and self._better_plan(w)
+        if not changed and not done and not better:
             return self.plan
-        replan = self._planned is not None and w.replan != self._planned.replan
+        replan = (self._planned is not None and w.replan != self._planned.replan) or (not changed and better)
         plan = advance(self.plan, w.streams, w.queries, self.planner, tops, frontiers, replan)
         self._planned = w
         return plan
+
+    def _is_time(self) -> bool:
+        """Soon after the start, when the first statistics are there, and now and then."""
+        return self._planned is not None and (self.manifest.batch in LOOKS or self.manifest.batch % LOOK_EVERY == LOOK_EVERY - 1)
+
+    def _better_plan(self, w: Workload) -> bool:
+        """Whether planning again would clearly pay. While an earlier switch is still going on, it waits."""
+        if any(e.until is not None for e in self.plan.emissions):
+            return False
+        return worth_replanning(self.plan, build(w.streams, w.queries, self.planner), self.manifest.seen)
 
     def _write_plan(self, plan: Plan, batch: int) -> Path:
         text = dumps(plan)
@@ -187,6 +203,7 @@ class Runner:
             queries=_query_counts(before.queries, plan, controls, reports),
             bad_files=(*before.bad_files, *(b for c in controls for facts in c["streams"].values() for b in facts["bad"])),
             steps=_step_times(controls, reports),
+            seen=_learned(before, plan, tops, controls),
         )
         reach("driver:before-manifest", self.fault)
         manifests.write(self.directory.manifests, made)
@@ -307,6 +324,21 @@ def _query_counts(before: Mapping[str, Counts], plan: Plan, controls: list[dict[
         for name, _, rows in report.results:
             counts[name] = counts[name].plus(rows=rows)
     return counts
+
+
+def _learned(before: Manifest, plan: Plan, tops: Mapping[str, int | None], controls: list[dict[str, Any]]) -> Seen:
+    """What this batch taught about rates and groups."""
+    rows: dict[str, int] = {}
+    groups: dict[str, float] = {}
+    for control in controls:
+        for stream, facts in control["streams"].items():
+            rows[stream] = rows.get(stream, 0) + facts["rows"]
+            for id, (made, slots) in facts.get("groups", {}).items():
+                fragment = plan.fragment(id)
+                name = group_name(Group(fragment.stream, fragment.where, fragment.keys))
+                groups[name] = max(groups.get(name, 1.0), made / max(slots, 1))
+    spans = [(s, n, (tops.get(s) or 0) - (before.tops.get(s) or 0)) for s, n in rows.items() if before.tops.get(s) is not None]
+    return learned(before.seen, spans, groups.items())
 
 
 def _step_times(controls: list[dict[str, Any]], reports: Iterable[Report]) -> dict[str, list[float]]:

@@ -85,7 +85,7 @@ def duration_text(micros: int) -> str:
     >>> duration_text(90 * SECOND), duration_text(60 * SECOND)
     ('90 seconds', '1 minute')
     """
-    name, size = next((n, s) for n, s in UNITS if micros % s == 0)
+    name, size = next(((n, s) for n, s in UNITS if micros and micros % s == 0), ("second", SECOND))
     count = micros // size
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from thalweg.logical.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.logical.query import Aggregate, Query
@@ -15,7 +16,6 @@ from thalweg.plan.nodes import Emission, Fragment, Plan, fragment_id
 from thalweg.plan.ranges import drained
 
 TIME = '"__time"'
-Planner = Callable[["Group", Collection[Window], Traits], Forest]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,16 @@ class Group:
     stream: str
     where: tuple[str, ...]
     keys: tuple[str, ...]
+
+
+class Planner(Protocol):
+    """Decides how the windows of a group are computed for aggregates of a kind, and what that costs."""
+
+    def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
+        """The plan of the windows."""
+
+    def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
+        """What a plan costs per batch."""
 
 
 def group_of(query: Query) -> Group:
@@ -57,22 +67,60 @@ def build(streams: Iterable[Stream], queries: Iterable[Query], planner: Planner,
 def _plan_group(
     group: Group, queries: list[Query], planner: Planner, fragments: dict[str, Fragment], sources: dict[tuple[str, Window], list[str]]
 ) -> None:
-    """Plan the windows of a group once per kind of aggregate, since each kind allows other ways of sharing."""
-    kinds: dict[Traits, list[tuple[Query, tuple[PartColumn, ...]]]] = {}
-    for query in queries:
-        for traits, parts in _parts_by_traits(query).items():
-            kinds.setdefault(traits, []).append((query, parts))
-    for traits, users in kinds.items():
-        windows = sorted({w.window for q, _ in users for w in q.windows})
-        parts = tuple({p.name: p for _, ps in users for p in ps}.values())
-        made = _forest_fragments(group, planner(group, windows, traits), parts)
+    """Plan the windows of a group once per kind of aggregate, or for several kinds together where that costs less."""
+    for kind in cheapest_kinds(group, queries, planner):
+        made = _forest_fragments(group, planner.forest(group, kind.windows, kind.traits), kind)
         for fragment in made.values():
             known = fragments.get(fragment.id)
             fragments[fragment.id] = fragment if known is None else _with_parts(known, fragment)
-        for query, _ in users:
+        for query in kind.queries:
             for window in {w.window for w in query.windows}:
                 ids = sources.setdefault((query.name, window), [])
                 ids += [made[window].id] if made[window].id not in ids else []
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Aggregates of a group that are planned together: what they allow, who asks for them, what they keep."""
+
+    traits: Traits
+    queries: tuple[Query, ...]
+    parts: tuple[PartColumn, ...]
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The windows that are asked for."""
+        return tuple(sorted({w.window for q in self.queries for w in q.windows}))
+
+
+def cheapest_kinds(group: Group, queries: Iterable[Query], planner: Planner) -> tuple[Kind, ...]:
+    """Each kind of aggregate by itself, or all that keep no values as one kind that allows only what each of them does."""
+    apart = _kinds(queries)
+    bounded = [k for k in apart if not k.traits.holistic]
+    if len(bounded) < 2:
+        return apart
+    traits = Traits(all(k.traits.overlap_safe for k in bounded), all(k.traits.invertible for k in bounded), False)
+    parts = {p.name: p for k in bounded for p in k.parts}
+    users = {q.name: q for k in bounded for q in k.queries}
+    one = Kind(traits, tuple(users.values()), tuple(parts.values()))
+    if _kind_cost(group, one, planner) > sum(_kind_cost(group, k, planner) for k in bounded):
+        return apart
+    return (one, *(k for k in apart if k.traits.holistic))
+
+
+def _kind_cost(group: Group, kind: Kind, planner: Planner) -> float:
+    return planner.cost(group, planner.forest(group, kind.windows, kind.traits), kind.traits)
+
+
+def _kinds(queries: Iterable[Query]) -> tuple[Kind, ...]:
+    found: dict[Traits, list[tuple[Query, tuple[PartColumn, ...]]]] = {}
+    for query in queries:
+        for traits, parts in _parts_by_traits(query).items():
+            found.setdefault(traits, []).append((query, parts))
+    return tuple(
+        Kind(traits, tuple(q for q, _ in users), tuple({p.name: p for _, parts in users for p in parts}.values()))
+        for traits, users in found.items()
+    )
 
 
 def _parts_by_traits(query: Query) -> dict[Traits, tuple[PartColumn, ...]]:
@@ -84,7 +132,7 @@ def _parts_by_traits(query: Query) -> dict[Traits, tuple[PartColumn, ...]]:
     return {t: tuple(p.values()) for t, p in found.items()}
 
 
-def _forest_fragments(group: Group, forest: Forest, parts: tuple[PartColumn, ...]) -> dict[Window, Fragment]:
+def _forest_fragments(group: Group, forest: Forest, kind: Kind) -> dict[Window, Fragment]:
     made: dict[Window, Fragment] = {}
     for step in forest.steps:
         source = made[step.source].id if step.source is not None else None
@@ -94,7 +142,8 @@ def _forest_fragments(group: Group, forest: Forest, parts: tuple[PartColumn, ...
             where=group.where,
             keys=group.keys,
             window=step.window,
-            parts=parts,
+            parts=kind.parts,
+            holistic=kind.traits.holistic,
             source=source,
             pieces=pieces(step) if step.source is not None else (),
             how=step.how,
@@ -105,7 +154,7 @@ def _forest_fragments(group: Group, forest: Forest, parts: tuple[PartColumn, ...
 
 def _with_parts(known: Fragment, other: Fragment) -> Fragment:
     parts = {p.name: p for p in (*known.parts, *other.parts)}
-    return replace(known, parts=tuple(parts.values()), factor=known.factor and other.factor)
+    return replace(known, parts=tuple(parts.values()), factor=known.factor and other.factor, holistic=known.holistic or other.holistic)
 
 
 def merge(old: Plan, new: Plan) -> Plan:

@@ -31,6 +31,7 @@ class Fragment:
     pieces: tuple[int, ...] = ()
     how: str = "rows"
     factor: bool = False
+    holistic: bool = False
 
     @property
     def name(self) -> str:

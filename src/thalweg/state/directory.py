@@ -102,5 +102,6 @@ def disk_problem(path: Path, error: OSError) -> EnvironmentProblem:
         errno.EACCES: "give this user the right to write there, or use another directory",
         errno.EROFS: "use a directory on a writable disk",
         errno.ENOTDIR: "a part of the path is a file: use another directory",
+        errno.EEXIST: "there is a file of that name: use another directory",
     }
     return EnvironmentProblem(f"{path}: {(error.strerror or str(error)).lower()}", hints.get(error.errno or 0))

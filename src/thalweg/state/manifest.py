@@ -50,6 +50,14 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """Statistics of the running streams: (events per second, microseconds of event time per batch), and keys per group."""
+
+    streams: dict[str, tuple[float, float]] = field(default_factory=dict)
+    keys: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Manifest:
     """Everything that batch `batch` left behind: state files, frontiers, counts, results to show."""
 
@@ -64,6 +72,7 @@ class Manifest:
     queries: dict[str, Counts] = field(default_factory=dict)
     bad_files: tuple[str, ...] = ()
     steps: dict[str, Any] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen)
 
 
 def manifest_path(directory: Path, batch: int) -> Path:
@@ -85,6 +94,8 @@ def read(path: Path) -> Manifest:
         found["streams"] = {k: Counts(**v) for k, v in found["streams"].items()}
         found["queries"] = {k: Counts(**v) for k, v in found["queries"].items()}
         found["bad_files"] = tuple(found["bad_files"])
+        seen = found["seen"]
+        found["seen"] = Seen({k: (v[0], v[1]) for k, v in seen["streams"].items()}, seen["keys"])
         return Manifest(**found)
     except (ValueError, KeyError, TypeError) as e:
         raise StateError(f"{path}: damaged manifest ({e})", "restore it from a copy, or start anew in another directory") from e

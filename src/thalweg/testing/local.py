@@ -78,6 +78,12 @@ class LocalEngine:
             self._runner.recover()
         return self._runner
 
+    def replan(self, planner: Planner) -> None:
+        """Plan the workload anew from the next batch on, by another planner."""
+        self.planner, self.runner.planner = planner, planner
+        self.replans += 1
+        self.changed()
+
     def changed(self) -> None:
         """Tell the runner the workload as it is now."""
         outputs = {q.name: self.output(q.name) for q in self.queries}

@@ -30,12 +30,16 @@ class WorkloadCase:
     batches: tuple[tuple[pa.Table, ...], ...]
     queries: tuple[str, ...]
 
+    @property
+    def sql(self) -> str:
+        """The statements that declare the streams and the queries q0, q1, ..."""
+        creates = [f"CREATE QUERY q{i} AS {q};" for i, q in enumerate(self.queries)]
+        return "\n".join([*(f"{stream_sql(s)};" for s in self.streams), *creates])
+
     def script(self) -> str:
         """The case as a `.stream` script, to be kept as a file."""
-        statements = [f"{stream_sql(s)};" for s in self.streams]
-        statements += [f"CREATE QUERY q{i} AS {q};" for i, q in enumerate(self.queries)]
         parts = [line for s, tables in zip(self.streams, self.batches, strict=True) for t in tables for line in _batch_lines(s, t)]
-        return "\n".join([*statements, *parts]) + "\n"
+        return "\n".join([self.sql, *parts]) + "\n"
 
     def __repr__(self) -> str:
         return f"WorkloadCase:\n{self.script()}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.engine.faults import Aborted, reach
 from thalweg.engine.kernel.buckets import Sender, unpack
@@ -71,6 +72,7 @@ class _StreamIngest:
     def __init__(self, plan: Compiled, stream: Stream, task: Task, sender: Sender, steps: dict[str, list[float]]) -> None:
         self.plan, self.stream, self.task, self.sender, self.steps = plan, stream, task, sender, steps
         self.fragments = [f for f in plan.plan.fragments if f.stream == stream.name and f.source is None]
+        self.groups: dict[str, tuple[int, int]] = {}
         frontier = task.frontiers.get(stream.name)
         self.frontier = LOWEST if frontier is None else frontier
 
@@ -83,6 +85,7 @@ class _StreamIngest:
             connection().unregister("chunk")
         if chunks.paths:
             self._read_files(chunks.paths, facts)
+        facts["groups"] = self.groups
         return facts
 
     def _read_files(self, paths: list[str], facts: dict[str, Any]) -> None:
@@ -150,6 +153,7 @@ class _StreamIngest:
         table = query(
             f"SELECT *, {partition_sql(len(fragment.keys), self.task.partitions)} AS p FROM ({lift})", {"frontier": self.frontier}
         )
+        self.groups[fragment.id] = (table.num_rows, len(pc.unique(table.column("slot"))))
         self.sender.table(fragment.id, table)
         self._time(f"lift {fragment.id}", table.num_rows, started)
 
