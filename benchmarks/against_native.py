@@ -37,7 +37,10 @@ SLIDING_NATIVE_FEED = Feed(10_000, keys=100, rate=10_000)
 
 @dataclass(frozen=True)
 class Contest:
-    """One engine's part: what it ran, or why it did not come to an end, and then the most events/s it can have done."""
+    """One engine's part: what it ran, or why it did not come to an end.
+
+    at_most: where it ran out of time, more events/s than it did on the whole, its start and warm-up included.
+    """
 
     row: str
     aggregate: str
@@ -48,7 +51,7 @@ class Contest:
 
     @property
     def events_per_second(self) -> float | None:
-        """Measured, or an upper bound, or unknown."""
+        """Measured, or a bound, or unknown."""
         return self.at_most if self.outcome is None else self.outcome.events_per_second
 
 
@@ -118,4 +121,5 @@ def _ratio(ours: Contest, theirs: Contest) -> Ratio | None:
     if ours.events_per_second is None or theirs.events_per_second is None:
         return None
     what = f"{theirs.row} {theirs.aggregate}, {report.NAMES[theirs.engine]}"
-    return Ratio(what, ours.events_per_second / theirs.events_per_second, TARGETS.get((theirs.row, theirs.engine)))
+    target = TARGETS.get((theirs.row, theirs.engine)) if theirs.outcome is not None else None
+    return Ratio(what, ours.events_per_second / theirs.events_per_second, target)

@@ -118,7 +118,8 @@ def _contests(held: list[Contest]) -> Iterator[list[str]]:
         bound = "<" if theirs.outcome is None else ""
         speeds = [report.rate(e) if e else "" for e in (ours.events_per_second, theirs.events_per_second)]
         said = "; ".join(c.failure.splitlines()[-1] for c in (ours, theirs) if c.failure)
-        yield [ours.row, ours.aggregate, report.NAMES[theirs.engine], speeds[0], bound + speeds[1], str(ratio or ""), said]
+        boosted = f"{'>' if bound else ''}{ratio}" if ratio else ""
+        yield [ours.row, ours.aggregate, report.NAMES[theirs.engine], speeds[0], bound + speeds[1], boosted, said]
 
 
 def as_data(figures: list[SetFigures], held: list[Contest]) -> dict[str, Any]:

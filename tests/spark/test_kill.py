@@ -13,9 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from support import QUERIES, batches, stream_sql
 
-from thalweg.sql.binder import bind
-from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
-from thalweg.testing.bound import infer
+from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.reference import reference
@@ -24,9 +22,12 @@ KILLS = int(os.environ.get("THALWEG_KILLS", "5"))
 BATCHES = 12 * KILLS
 
 
+QUICK = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+
+
 def start(app: Path, root: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "thalweg.cli.main", "run", str(app), "--dir", str(root), "--available-now", "--master", "local[2]"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    command = [sys.executable, "-m", "thalweg", "run", str(app), "--dir", str(root), "--available-now", "--master", "local[2]"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=QUICK)
 
 
 def last_batch(root: Path) -> int:
@@ -43,8 +44,8 @@ def test_kill_nine(tmp_path: Path) -> None:
     rng = random.Random(7)
     app, root = tmp_path / "app.sql", tmp_path / "run"
     app.write_text(stream_sql(tmp_path / "in", ", files_per_batch = 1") + QUERIES)
-    statements = parse_script(app.read_text())
-    stream = next(s.stream for s in statements if isinstance(s, CreateStream))
+    bound = bind_statements(app.read_text())
+    stream = bound.streams["s"]
     tables = batches(BATCHES, rows=400)
     write_batches(tmp_path / "in", stream, tables)
     for _ in range(KILLS):
@@ -61,8 +62,5 @@ def test_kill_nine(tmp_path: Path) -> None:
     said, _ = process.communicate(timeout=300)
     assert process.returncode == 0, said.decode()
     assert last_batch(root) == BATCHES - 1
-    for statement in statements:
-        if isinstance(statement, CreateQuery):
-            query = bind(statement.select, name=statement.name, into=None, streams={"s": stream}, infer=infer)
-            found = pq.read_table(root / "results" / query.name)
-            compare(found, reference(query, stream, tables))
+    for query in bound.queries.values():
+        compare(pq.read_table(root / "results" / query.name), reference(query, stream, tables))

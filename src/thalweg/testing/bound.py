@@ -25,7 +25,12 @@ class Bound:
 
 def bind_text(text: str, origin: str = "", directory: Path = Path("in")) -> Bound:
     """Bind every CREATE QUERY of a text to its CREATE STREAM statements, which read from folders in a directory."""
-    statements = parse_script(placed_sql(text, directory), origin)
+    return bind_statements(placed_sql(text, directory), origin)
+
+
+def bind_statements(text: str, origin: str = "") -> Bound:
+    """Bind every CREATE QUERY of a text to its CREATE STREAM statements."""
+    statements = parse_script(text, origin)
     streams = {s.stream.name: s.stream for s in statements if isinstance(s, CreateStream)}
     creates = [s for s in statements if isinstance(s, CreateQuery)]
     queries = {s.name: bind(s.select, name=s.name, into=s.into, streams=streams, infer=infer) for s in creates}

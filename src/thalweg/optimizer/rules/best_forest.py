@@ -9,11 +9,11 @@ from thalweg.optimizer.cost.edges import Edges, Vertex, Weigh
 from thalweg.optimizer.forest import Forest
 from thalweg.optimizer.rules.candidates import hops, links_of_links, slots
 from thalweg.optimizer.rules.chain import Worthwhile, chain
-from thalweg.optimizer.rules.improve import improve
+from thalweg.optimizer.rules.improve import added, improve
 from thalweg.optimizer.rules.optimum import optimum
 from thalweg.optimizer.rules.ways import Ways, ways
 
-CANDIDATES = 160
+CANDIDATES = 80
 FEW = 20
 """Up to so many windows, links are candidates from the start."""
 
@@ -28,13 +28,19 @@ def best_forest(windows: Collection[Window], weigh: Weigh, worthwhile: Worthwhil
     asked = [weigh(w, False) for w in windows]
     candidates = set(filter(worthwhile, _candidates(windows, worthwhile, edges))).union(seed).difference(windows)
     graph = ways([*asked, *_promising(asked, candidates, weigh, edges)], edges)
-    own = {_slot(w) for w in windows}
-    starts = {frozenset(i for i, v in enumerate(graph.vertices) if v.window in start) for start in ((), seed, own)}
-    chosen = min((improve(graph, start) for start in starts), key=graph.cost)
+    chosen = min((improve(graph, start) for start in _starts(graph, windows, seed)), key=graph.cost)
     if edges.features.search and len(asked) <= SMALL:
         better, _ = optimum(graph, graph.cost(chosen), STATES)
         chosen = better or chosen
     return _chained(graph, chosen, weigh, worthwhile, edges)
+
+
+def _starts(graph: Ways, windows: Collection[Window], seed: Collection[Window]) -> set[frozenset[int]]:
+    """Plans to improve from: no factor windows, those of another plan, a slot for each window, and the best of all slots."""
+    own = {_slot(w) for w in windows}
+    slots_only = frozenset(i for i, v in enumerate(graph.vertices) if v.window.tumbling)
+    given = (frozenset(i for i, v in enumerate(graph.vertices) if v.window in start) for start in (seed, own))
+    return {graph.asked, *(start | graph.asked for start in given), added(graph, graph.asked, slots_only)}
 
 
 def _candidates(windows: Collection[Window], worthwhile: Worthwhile, edges: Edges) -> set[Window]:
@@ -45,14 +51,21 @@ def _candidates(windows: Collection[Window], worthwhile: Worthwhile, edges: Edge
     return found
 
 
-def _promising(asked: list[Vertex], candidates: Iterable[Window], weigh: Weigh, edges: Edges) -> list[Vertex]:
-    """The candidates that would save most over computing each window from the rows."""
-    saved: dict[Vertex, float] = {}
+def _promising(asked: list[Vertex], candidates: Iterable[Window], weigh: Weigh, edges: Edges) -> set[Vertex]:
+    """The candidates that would save most over computing each window from the rows, among slots and among the others.
+
+    By cost alone, the links of one dear window would leave no room for what all windows have in common, so savings are also
+    ranked in parts of each window's own cost.
+    """
+    mean = sum(w.root for w in asked) / len(asked)
+    ranked: dict[bool, dict[Vertex, tuple[float, float]]] = {True: {}, False: {}}
     for c in (weigh(f, True) for f in sorted(candidates)):
-        gains = [w.root - cost for w in asked if (cost := edges.cost(w, c)) < w.root]
+        gains = [(w.root - cost, 1 - cost / w.root) for w in asked if (cost := edges.cost(w, c)) < w.root]
         if gains and (edges.features.slots or not c.window.tumbling or len(gains) > 1):
-            saved[c] = sum(gains)
-    return sorted(saved, key=lambda c: -saved[c])[:CANDIDATES]
+            price = min(c.root, edges.cost(c, weigh(_slot(c.window), False)))
+            ranked[c.window.tumbling][c] = sum(g for g, _ in gains) - price, sum(part for _, part in gains) - price / mean
+    best = (sorted(r, key=lambda c: -r[c][measure]) for r in ranked.values() for measure in (0, 1))  # noqa: B023
+    return {c for first in best for c in first[: CANDIDATES // 2]}
 
 
 def _chained(graph: Ways, chosen: frozenset[int], weigh: Weigh, worthwhile: Worthwhile, edges: Edges) -> Forest:

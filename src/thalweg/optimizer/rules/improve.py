@@ -14,23 +14,24 @@ _EPSILON = 1e-12
 
 def improve(graph: Ways, factors: Iterable[int] = ()) -> frozenset[int]:
     """The windows of a plan in which no factor window can be added, dropped or replaced at a gain."""
-    chosen = _dropped(graph, _added(graph, graph.asked.union(factors)))
+    everything = frozenset(range(len(graph.vertices)))
+    chosen = _dropped(graph, added(graph, graph.asked.union(factors), everything))
     while True:
-        better = _dropped(graph, _added(graph, _replaced(graph, chosen)))
+        better = _dropped(graph, added(graph, _replaced(graph, chosen), everything))
         if graph.cost(better) >= graph.cost(chosen) * (1 - _EPSILON):
             return chosen
         chosen = better
 
 
-def _added(graph: Ways, chosen: frozenset[int]) -> frozenset[int]:
+def added(graph: Ways, chosen: frozenset[int], candidates: frozenset[int]) -> frozenset[int]:
     """Candidates are added, the one of the greatest gain first, while one pays for itself."""
     paid = _paid(graph, chosen)
-    candidates = set(range(len(graph.vertices))) - chosen
+    candidates = candidates - chosen
     while candidates:
         gain, best = max((_gain(graph, c, paid), c) for c in candidates)
         if gain <= sum(paid.values()) * _EPSILON:
             break
-        candidates.remove(best)
+        candidates -= {best}
         paid[best] = graph.cheapest(best, paid)[0]
         for w, cost in graph.users[best]:
             if w in paid and cost < paid[w]:
