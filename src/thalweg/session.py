@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 
+from thalweg import show
 from thalweg.catalog import Catalog, known
 from thalweg.config import with_setting
 from thalweg.engine.kernel.connection import clean_message, infer_type
@@ -174,12 +175,20 @@ class Session:
             case st.SetOption(key, value):
                 self.set(key, value)
             case st.Show(what):
-                from thalweg.show import show
-
-                return show(self, what)
+                return self._show(what)
             case st.Explain():
                 return self._explain_statement(statement)
         return None
+
+    def _show(self, what: str) -> Any:
+        match what:
+            case "QUERIES":
+                return show.queries(self.catalog, self.output_of)
+            case "STREAMS":
+                return show.streams(self.catalog)
+            case "STATISTICS":
+                return show.statistics(self.catalog, self.latest_manifest())
+        return self.explain()
 
     def _explain_statement(self, statement: st.Explain) -> Explanation:
         if statement.select is not None:
@@ -196,8 +205,8 @@ class Session:
         plan = running.plan if running is not None and running.plan.queries else None
         if plan is None or (query is not None and query.name not in self.catalog.queries):
             plan = build(self.catalog.streams.values(), queries.values(), self._planner())
-        measured = running.manifest if running is not None and analyze else None
-        return explain(plan, self.catalog.config, query.name if query else None, measured)
+        manifest = running.manifest if running is not None else None
+        return explain(plan, planner_for(self.catalog.config, manifest), query.name if query else None, manifest if analyze else None)
 
     def _planner(self) -> Planner:
         return planner_for(self.catalog.config, self._runner.manifest if self._runner is not None else None)

@@ -10,6 +10,7 @@ from thalweg.explain.costs import known_statistics, mode_costs
 from thalweg.explain.measured import measured_step
 from thalweg.explain.model import WindowGroup, WindowStep
 from thalweg.explain.words import call_text
+from thalweg.logical.aggregates import part_columns
 from thalweg.optimizer.cost.steps import StepEstimate, estimates
 from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.forest import Forest
@@ -127,4 +128,5 @@ def _is_of(fragment: Fragment, kind: Kind, kinds: tuple[Kind, ...]) -> bool:
 def _calls(kind: Kind) -> tuple[str, ...]:
     """The aggregates of a kind as SQL."""
     names = {p.name for p in kind.parts}
-    return tuple(dict.fromkeys(call_text(a) for q in kind.queries for a in q.aggregates if part_names(a) <= names))
+    calls = (a for q in kind.queries for a in q.aggregates if names.issuperset(p.name for p in part_columns(a, TIME)))
+    return tuple(dict.fromkeys(map(call_text, calls)))

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from thalweg.explain.model import Measured, Times
 from thalweg.state.manifest import Manifest
+
+OF_A_FRAGMENT = ("lift", "derive", "merge", "keep")
 
 
 def measured_step(manifest: Manifest | None, id: str) -> Measured | None:
     """What was measured of a fragment."""
     if manifest is None:
         return None
-    times = {k.partition(" ")[0]: _pair(v) for k, v in manifest.steps.items() if k.partition(" ")[2] == id and k.partition(" ")[0] in _OF_FRAGMENTS}
+    times = {sort: time for sort, name, time in _steps(manifest) if name == id and sort in OF_A_FRAGMENT}
     return Measured(times, sum(f.rows for f in manifest.files if f.fragment == id))
 
 
 def times_of(manifest: Manifest | None, what: str) -> Times | None:
-    """What was measured of all steps of one sort, `emit` or `scan`, by what follows in their names."""
-    if manifest is None:
-        return None
-    named = [(k.partition(" "), v) for k, v in manifest.steps.items()]
-    return {name: _pair(v) for (sort, _, name), v in named if sort == what}
+    """What was measured of all steps of one sort, `emit` or `scan`, by query or stream."""
+    return None if manifest is None else {name: time for sort, name, time in _steps(manifest) if sort == what}
+
+
+def _steps(manifest: Manifest) -> Iterator[tuple[str, str, tuple[int, float]]]:
+    for key, (rows, millis) in manifest.steps.items():
+        sort, _, name = key.partition(" ")
+        yield sort, name, (int(rows), float(millis))

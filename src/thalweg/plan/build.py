@@ -9,13 +9,14 @@ from typing import Protocol
 from thalweg.logical.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.logical.query import Aggregate, Query
 from thalweg.logical.stream import Stream
-from thalweg.logical.windows import Window
+from thalweg.logical.windows import NamedWindow, Window
 from thalweg.optimizer.forest import Forest, pieces
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.nodes import Emission, Fragment, Plan, fragment_id
 from thalweg.plan.ranges import drained
 
 TIME = '"__time"'
+Sources = dict[tuple[str, Window], dict[str, tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,20 @@ def build(streams: Iterable[Stream], queries: Iterable[Query], planner: Planner,
     """The plan of queries that come into force together; `begins` is per stream where they start in mid-stream."""
     queries = tuple(queries)
     fragments: dict[str, Fragment] = {}
-    sources: dict[tuple[str, Window], list[str]] = {}
+    sources: Sources = {}
     for group in dict.fromkeys(map(group_of, queries)):
         _plan_group(group, [q for q in queries if group_of(q) == group], planner, fragments, sources)
     emissions = tuple(
-        Emission(q.name, w.id, w.window, tuple(sources[q.name, w.window]), begins.get(q.stream) if begins else None)
-        for q in queries
-        for w in q.windows
+        _emission(q, w, sources[q.name, w.window], begins.get(q.stream) if begins else None) for q in queries for w in q.windows
     )
     return _pruned(Plan(tuple(streams), queries, tuple(fragments.values()), emissions))
 
 
-def _plan_group(
-    group: Group, queries: list[Query], planner: Planner, fragments: dict[str, Fragment], sources: dict[tuple[str, Window], list[str]]
-) -> None:
+def _emission(query: Query, named: NamedWindow, given: dict[str, tuple[str, ...]], begin: int | None) -> Emission:
+    return Emission(query.name, named.id, named.window, tuple(given), tuple(given.values()), begin)
+
+
+def _plan_group(group: Group, queries: list[Query], planner: Planner, fragments: dict[str, Fragment], sources: Sources) -> None:
     """Plan the windows of a group once per kind of aggregate, or for several kinds together where that costs less."""
     for kind in cheapest_kinds(group, queries, planner):
         made = _forest_fragments(group, planner.forest(group, kind.windows, kind.traits), kind)
@@ -75,8 +76,9 @@ def _plan_group(
             fragments[fragment.id] = fragment if known is None else _with_parts(known, fragment)
         for query in kind.queries:
             for window in {w.window for w in query.windows}:
-                ids = sources.setdefault((query.name, window), [])
-                ids += [made[window].id] if made[window].id not in ids else []
+                given = sources.setdefault((query.name, window), {})
+                id = made[window].id
+                given[id] = given.get(id, ()) + tuple(p.name for p in kind.parts_of(query))
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,11 @@ class Kind:
     traits: Traits
     queries: tuple[Query, ...]
     parts: tuple[PartColumn, ...]
+
+    def parts_of(self, query: Query) -> tuple[PartColumn, ...]:
+        """The parts that one of the queries needs."""
+        own = {p.name for parts in _parts_by_traits(query).values() for p in parts}
+        return tuple(p for p in self.parts if p.name in own)
 
     @property
     def windows(self) -> tuple[Window, ...]:

@@ -7,6 +7,7 @@ step may need (state and what this batch brought), `new_F` those that this batch
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thalweg.logical.aggregates import PartColumn, lowered, part_columns
@@ -14,8 +15,10 @@ from thalweg.logical.query import Query
 from thalweg.logical.windows import Window
 from thalweg.plan.build import TIME, group_of
 from thalweg.plan.nodes import Emission, Fragment, Plan
+from thalweg.plan.ranges import Range
 
 _HALF = 2**61
+MOST_OVERLAP = 16
 SLOT = '"slot"'
 SLOT_OF_ROW = '"__slot" AS "slot"'
 
@@ -43,23 +46,14 @@ def floor_div(expression: str, divisor: int) -> str:
 
 
 def lift_sql(fragment: Fragment) -> str:
-    """Rows of a scan to partial instances."""
+    """Rows of a scan to partial instances; a row of a hopping window goes to every instance that it falls into."""
     keys = [f'{sql} AS "g{i}"' for i, sql in enumerate(fragment.keys)]
     parts = [f'{p.lift} AS "{p.name}"' for p in fragment.parts]
     where = " AND ".join([f"{TIME} >= $frontier", *(f"({c})" for c in fragment.where)])
-    slot = slots_of("__time", fragment.window)
-    inner = f'SELECT *, {slot} AS "__slot" FROM scan WHERE {where}'
+    w = fragment.window
+    position = f"({TIME} - {w.offset})" if w.offset else TIME
+    inner = _contiguous("scan", "*, ", position, w.slide, w.range, f" WHERE {where}", "__slot")
     return f"SELECT {', '.join([*keys, SLOT_OF_ROW, *parts])} FROM ({inner}) GROUP BY {_places(len(keys) + 1)}"
-
-
-def slots_of(column: str, window: Window) -> str:
-    """The instances that an event time falls into: one for a tumbling window, a list to unnest otherwise."""
-    shifted = f'("{column}" - {window.offset})' if window.offset else f'"{column}"'
-    last = floor_div(shifted, window.slide)
-    if window.tumbling:
-        return last
-    first = floor_div(f"({shifted} - {window.range})", window.slide) + " + 1"
-    return f"unnest(range({first}, {last} + 1))"
 
 
 def merge_sql(fragment: Fragment, source: str) -> str:
@@ -128,40 +122,89 @@ def _instances(fragment: Fragment, source: Window, columns: str) -> str:
     if regular and stride % a == 0:
         keep = f" WHERE {position} % {a} = 0" if a > 1 else ""
         first = f"{position} // {a}" if a > 1 else position
-        spread, every = (count - 1) * (stride // a), stride // a
-        return f'SELECT {columns}unnest(range({first} - {spread}, {first} + 1, {every})) AS "slot" FROM {table}{keep}'
+        every = stride // a
+        return f'SELECT {columns}{first} - "back" * {every} AS "slot" FROM {table}, range({count}) AS back("back"){keep}'
     values = ", ".join(f"({p})" for p in fragment.pieces)
     rest = f'({position} - "piece")'
     return f'SELECT {columns}{rest} // {a} AS "slot" FROM {table}, (VALUES {values}) AS pieces("piece") WHERE {rest} % {a} = 0'
 
 
-def _contiguous(table: str, columns: str, position: str, step: int, count: int, keep: str) -> str:
-    """Instance m combines positions step*m .. step*m + count - 1."""
+def _contiguous(table: str, columns: str, position: str, step: int, count: int, keep: str, slot: str = "slot") -> str:
+    """Instance m combines positions step*m .. step*m + count - 1; a position is in ceil(count / step) instances at most."""
     last = floor_div(position, step)
     if count == step:
-        return f'SELECT {columns}{last} AS "slot" FROM {table}{keep}'
-    if count < step:
-        inside = f"{position} - ({last}) * {step} < {count}"
-        return f'SELECT {columns}{last} AS "slot" FROM {table}{keep}{" AND" if keep else " WHERE"} {inside}'
-    first = floor_div(f"({position} - {count})", step) + " + 1"
-    return f'SELECT {columns}unnest(range({first}, {last} + 1)) AS "slot" FROM {table}{keep}'
+        return f'SELECT {columns}{last} AS "{slot}" FROM {table}{keep}'
+    overlap = -(-count // step)
+    some, back = (f'{table}, range({overlap}) AS back("back")', ' - "back"') if overlap > 1 else (table, "")
+    inside = "" if count % step == 0 else f"{position} - ({last}{back}) * {step} < {count}"
+    where = f"{keep}{' AND ' if keep else ' WHERE '}{inside}" if inside else keep
+    return f'SELECT {columns.replace("*, ", f"{table}.*, ")}{last}{back} AS "{slot}" FROM {some}{where}'
 
 
 def result_sql(query: Query, emission: Emission, source: str) -> str:
     """Final instances, one row per key and instance, to the query's result columns."""
+    start = f'"slot" * {emission.window.slide} + {emission.window.offset}'
+    return _lowered_sql(query, source, _quoted(emission.window_id), start, f"{start} + {emission.window.range}")
+
+
+def _lowered_sql(query: Query, source: str, window_id: str, start: str, end: str) -> str:
     order = group_of(query).keys
     keys = [f'"g{order.index(k.sql)}" AS "k{i}"' for i, k in enumerate(query.keys)]
     aggregates = [f'{lowered(a, TIME)} AS "a{i}"' for i, a in enumerate(query.aggregates)]
-    start = f'"slot" * {emission.window.slide} + {emission.window.offset}'
-    window = [
-        f'{_quoted(emission.window_id)} AS "window_id"',
-        f'make_timestamp({start}) AS "window_start"',
-        f'make_timestamp({start} + {emission.window.range}) AS "window_end"',
-    ]
+    window = [f'{window_id} AS "window_id"', f'make_timestamp({start}) AS "window_start"', f'make_timestamp({end}) AS "window_end"']
     inner = f"SELECT {', '.join([*keys, *aggregates, *window])} FROM ({source})"
     outputs = ", ".join(f'CAST({o.sql} AS {o.type}) AS "{_escaped(o.name)}"' for o in query.outputs)
     having = f" WHERE {query.having}" if query.having else ""
     return f"SELECT {outputs} FROM ({inner}){having}"
+
+
+def bundle_sql(query: Query, source: Fragment, members: Sequence[tuple[Emission, Fragment, Range]]) -> str:
+    """Results of several windows that are computed from the same source, in one pass over it.
+
+    With a the window's slide and b its offset, both in slots of the source, a row goes to the instances
+    floor((slot - b) / a) - back, for as many backs as instances overlap.
+    """
+    keys, parts = _keys(source), query_parts(query)
+    listed = ", ".join(_bundled(n, source.window, *member) for n, member in enumerate(members))
+    names = '"n", "a", "b", "less", "over", "count", "low", "high", "slide", "offset", "range", "id"'
+    whole = all(len(f.pieces) % _slots(f, source.window) == 0 for _, f, _ in members)
+    inside = "" if whole else ' AND ("slot" - "b") % "a" + "over" < "count"'
+    rows = (
+        f'SELECT *, ("slot" - "b") // "a" - "less" AS "m" FROM "all_{source.id}", (VALUES {listed}) AS w({names}) '
+        f'WHERE "m" >= "low" AND "m" < "high"{inside}'
+    )
+    facts = [f'any_value("{c}") AS "{c}"' for c in ("slide", "offset", "range", "id")]
+    picked = [*keys, '"n"', '"m"', *(f'{p.combine} AS "{p.name}"' for p in parts), *facts]
+    grouped = f"SELECT {', '.join(picked)} FROM ({rows}) GROUP BY {_places(len(keys) + 2)}"
+    start = '"m" * "slide" + "offset"'
+    return _lowered_sql(query, grouped, '"id"', start, f'{start} + "range"')
+
+
+def _bundled(number: int, source: Window, emission: Emission, fragment: Fragment, instances: Range) -> str:
+    """One row of facts per overlap of a window; positions are shifted up so that division rounds down."""
+    w, a = emission.window, _slots(fragment, source)
+    b, up = (w.offset - source.offset) // source.slide, -(-_HALF // a)
+    rows = []
+    for back in range(-(-len(fragment.pieces) // a)):
+        facts = (number, a, b - up * a, up + back, back * a, len(fragment.pieces), *instances, w.slide, w.offset, w.range)
+        rows.append(f"({', '.join(map(str, facts))}, {_quoted(emission.window_id)})")
+    return ", ".join(rows)
+
+
+def _slots(fragment: Fragment, source: Window) -> int:
+    return fragment.window.slide // source.slide
+
+
+def bundled(plan: Plan, inlined: frozenset[str]) -> dict[int, tuple[str, str]]:
+    """The emissions that may run in one pass with others, each with what it shares with them: query and source."""
+    found: dict[int, tuple[str, str]] = {}
+    for i, e in enumerate(plan.emissions):
+        fragment = plan.fragment(e.fragments[0])
+        if fragment.id not in inlined or fragment.source is None or fragment.pieces != tuple(range(len(fragment.pieces))):
+            continue
+        if -(-len(fragment.pieces) // _slots(fragment, plan.fragment(fragment.source).window)) <= MOST_OVERLAP:
+            found[i] = (e.query, fragment.source)
+    return found
 
 
 def query_parts(query: Query) -> tuple[PartColumn, ...]:
@@ -169,13 +212,14 @@ def query_parts(query: Query) -> tuple[PartColumn, ...]:
     return tuple({p.name: p for a in query.aggregates for p in part_columns(a, TIME)}.values())
 
 
-def _stacked(number: int, inputs: tuple[str, ...], fragments: tuple[Fragment, ...], parts: tuple[PartColumn, ...]) -> str:
-    """Fragments of several kinds of aggregates as one: a part that a fragment lacks is NULL there, and combining ignores it."""
-    keys = _keys(fragments[0])
+def _stacked(number: int, inputs: tuple[str, ...], emission: Emission, fragment: Fragment, parts: tuple[PartColumn, ...]) -> str:
+    """Fragments of several kinds of aggregates as one: a part that a fragment does not give is NULL there, and combining ignores it."""
+    keys = _keys(fragment)
     bounds = f'"slot" >= $low_{number} AND "slot" < $high_{number}'
-    if len(inputs) == 1 and fragments[0].source is not None:
+    if len(inputs) == 1 and fragment.source is not None:
         return f'SELECT * FROM "{inputs[0]}" WHERE {bounds}'
-    stacked = " UNION ALL BY NAME ".join(f'SELECT * FROM "{i}" WHERE {bounds}' for i in inputs)
+    given = [", ".join([*keys, SLOT, *(f'"{p}"' for p in names)]) for names in emission.parts]
+    stacked = " UNION ALL BY NAME ".join(f'SELECT {g} FROM "{i}" WHERE {bounds}' for g, i in zip(given, inputs, strict=True))
     combined = [f'{p.combine} AS "{p.name}"' for p in parts]
     return f"SELECT {', '.join([*keys, SLOT, *combined])} FROM ({stacked}) GROUP BY {_places(len(keys) + 1)}"
 
@@ -202,7 +246,7 @@ def _emission_step(plan: Plan, number: int, emission: Emission, inlined: frozens
         derived = derive_sql(first, plan.fragment(first.source).window, f"_{number}")
         return EmissionStep(number, (f"all_{first.source}",), parts, result_sql(query, emission, derived))
     inputs = tuple(f"new_{f.id}" if f.source else f"all_{f.id}" for f in fragments)
-    return EmissionStep(number, inputs, parts, result_sql(query, emission, _stacked(number, inputs, fragments, query_parts(query))))
+    return EmissionStep(number, inputs, parts, result_sql(query, emission, _stacked(number, inputs, emission, first, query_parts(query))))
 
 
 def partition_sql(keys: int, partitions: int) -> str:

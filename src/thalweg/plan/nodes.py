@@ -49,6 +49,7 @@ def fragment_id(stream: str, where: tuple[str, ...], keys: tuple[str, ...], wind
 class Emission:
     """The results of one window of one query, read from one fragment per kind of aggregate.
 
+    `parts` says which columns come from which fragment: through other queries a fragment may have more than this one needs.
     Only instances that start in [begin, until) are emitted: a query created in mid-stream has a begin, a plan that
     another one takes over from has an until.
     """
@@ -57,6 +58,7 @@ class Emission:
     window_id: str
     window: Window
     fragments: tuple[str, ...]
+    parts: tuple[tuple[str, ...], ...]
     begin: int | None = None
     until: int | None = None
 

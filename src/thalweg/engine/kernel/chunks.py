@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
@@ -99,15 +100,42 @@ def check_file(stream: Stream, path: str) -> None:
         run("DROP TABLE IF EXISTS probe")
 
 
-def check_schemas(stream: Stream, paths: Sequence[str]) -> None:
-    """Refuse Parquet files of another schema; a look at the footers, not at the rows."""
+@dataclass(frozen=True)
+class Facts:
+    """What the footers of files tell of their rows: how many, and the least and greatest event time."""
+
+    rows: int
+    low: int
+    top: int
+
+
+def check_footers(stream: Stream, paths: Sequence[str]) -> Facts | None:
+    """Refuse Parquet files of another schema; a look at the footers, not at the rows. Facts where all footers have them."""
     if stream.format != "parquet":
-        return
+        return None
+    found = []
     for path in paths:
         try:
             _check_schema(stream, path)
+            found.append(_footer_facts(stream, pq.read_metadata(path)))
         except (pa.ArrowException, OSError) as e:
             raise bad_file(stream, path, clean_message(e)) from e
+    known = [f for f in found if f is not None]
+    if len(known) < len(found) or not known:
+        return None
+    return Facts(sum(f.rows for f in known), min(f.low for f in known), max(f.top for f in known))
+
+
+def _footer_facts(stream: Stream, footer: pq.FileMetaData) -> Facts | None:
+    """None unless every row has a time and every row group says its least and greatest, in microseconds."""
+    schema = footer.schema.to_arrow_schema()
+    place = next(i for i, f in enumerate(schema) if f.name.lower() == stream.time.lower())
+    if schema.field(place).type.unit != "us" or footer.num_columns != len(schema):
+        return None
+    times = [footer.row_group(g).column(place).statistics for g in range(footer.num_row_groups)]
+    if not times or any(t is None or not t.has_min_max or not t.has_null_count or t.null_count for t in times):
+        return None
+    return Facts(footer.num_rows, min(t.min_raw for t in times), max(t.max_raw for t in times))
 
 
 def _check_schema(stream: Stream, path: str) -> None:

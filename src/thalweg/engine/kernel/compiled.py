@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from thalweg.plan.codec import loads
-from thalweg.plan.compile import EmissionStep, emission_steps, inline, lift_sql
+from thalweg.plan.compile import EmissionStep, bundled, emission_steps, inline, lift_sql
 from thalweg.plan.nodes import Fragment, Plan
 from thalweg.state import manifest as manifests
 
@@ -21,6 +21,7 @@ class Compiled:
     lifts: dict[str, str]
     emissions: tuple[EmissionStep, ...]
     inlined: frozenset[str]
+    bundles: dict[int, tuple[str, str]]
 
 
 @lru_cache(maxsize=8)
@@ -28,7 +29,8 @@ def compiled(path: str) -> Compiled:
     """The plan in a file. Plan files are never rewritten with other content under the same name."""
     plan: Plan = loads(Path(path).read_text())
     lifts = {f.id: lift_sql(f) for f in plan.fragments if f.source is None}
-    return Compiled(plan, {f.id: f for f in plan.fragments}, lifts, emission_steps(plan), inline(plan))
+    inlined = inline(plan)
+    return Compiled(plan, {f.id: f for f in plan.fragments}, lifts, emission_steps(plan), inlined, bundled(plan, inlined))
 
 
 @lru_cache(maxsize=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 
 from thalweg.engine.faults import Aborted, reach
 from thalweg.engine.kernel.buckets import Sender, unpack
-from thalweg.engine.kernel.chunks import check_file, check_schemas, files_sql, local_path, scan_sql
+from thalweg.engine.kernel.chunks import Facts, check_file, check_footers, files_sql, local_path, scan_sql
 from thalweg.engine.kernel.compiled import Compiled, compiled
 from thalweg.engine.kernel.connection import clean_message, connection, query, run
 from thalweg.engine.task import Task, describe_error
@@ -92,8 +93,7 @@ class _StreamIngest:
         """Read files; where one is bad, stop with its name, or leave it out if the stream says so."""
         sent = len(self.sender.rows)
         try:
-            check_schemas(self.stream, paths)
-            self._read(files_sql(self.stream, paths), facts)
+            self._read(files_sql(self.stream, paths), facts, check_footers(self.stream, paths))
         except (duckdb.Error, DataError) as error:
             del self.sender.rows[sent:]
             bad = self._bad_files(paths)
@@ -115,11 +115,12 @@ class _StreamIngest:
                 bad[path] = e
         return bad
 
-    def _read(self, source: str, facts: dict[str, Any]) -> None:
-        """Scan a source: counts, late rows, and every fragment's partial aggregates."""
+    def _read(self, source: str, facts: dict[str, Any], known: Facts | None = None) -> None:
+        """Scan a source: counts, late rows, and every fragment's partial aggregates. Footers that say enough save a pass."""
         started = time.perf_counter()
         self._scan(source)
-        rows, top, late, untimed = self._counts()
+        on_time = known is not None and known.low >= self.frontier
+        rows, top, late, untimed = (known.rows, known.top, 0, 0) if known is not None and on_time else self._counts()
         self._time(f"scan {self.stream.name}", rows, started)
         for fragment in self.fragments:
             self._lift(fragment)
@@ -137,10 +138,16 @@ class _StreamIngest:
         )
         columns = [c.name for c in self.stream.columns if f'"{c.name}"' in texts]
         rows = scan_sql(self.stream, source, columns)
-        if self.stream.format != "parquet" or len(self.fragments) > 1:
+        if self.stream.format != "parquet" or len(self.fragments) > 1 or self._compares_floats(texts):
             run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
+
+    def _compares_floats(self, texts: str) -> bool:
+        """Whether a float is used other than as the argument of an aggregate. Parquet's least and greatest values leave out
+        NaN, so a comparison that is decided by them would be wrong for it."""
+        floats = [f'"{c.name}"' for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE")]
+        return any(name in re.sub(rf"\b\w+\({re.escape(name)}\)", "", texts) for name in floats)
 
     def _counts(self) -> tuple[int, int | None, int, int]:
         late = f'count(*) FILTER (WHERE "__time" < {self.frontier})'

@@ -19,8 +19,8 @@ from thalweg.engine.kernel.compiled import Compiled, compiled, manifest
 from thalweg.engine.kernel.connection import HASH, clean_message, connection, query
 from thalweg.engine.task import Report, Task, describe_error
 from thalweg.errors import InternalError
-from thalweg.plan.compile import EmissionStep, derive_sql, merge_sql, partition_sql
-from thalweg.plan.nodes import Fragment
+from thalweg.plan.compile import EmissionStep, bundle_sql, derive_sql, merge_sql, partition_sql
+from thalweg.plan.nodes import Emission, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, needed_from, source_range
 from thalweg.sinks.parquet import stage
 from thalweg.state.compaction import to_merge
@@ -182,14 +182,29 @@ class _Work:
                 by_query.setdefault(e.query, []).append(i)
         for name, emissions in by_query.items():
             started = time.perf_counter()
-            bounds = {f"{side}_{i}": self.emitted[i][k] for i in emissions for k, side in enumerate(("low", "high"))}
-            table = query(" UNION ALL ".join(self.compiled.emissions[i].sql for i in emissions), bounds)
+            table = query(*self._result_sql(name, emissions))
             if table.num_rows:
                 reach("work:before-results", self.task.fault)
                 staged = stage(self.task.outputs[name], table, self.task.batch, self.report.part)
                 reach("work:after-results", self.task.fault)
                 self.report.results.append((name, staged, table.num_rows))
             self.report.time(f"emit {name}", table.num_rows, time.perf_counter() - started)
+
+    def _result_sql(self, name: str, emissions: list[int]) -> tuple[str, dict[str, int]]:
+        """The statement for a query's windows that close now: those with a common source in one pass, the others each by itself."""
+        together: dict[str, list[int]] = {}
+        for i in emissions:
+            if i in self.compiled.bundles:
+                together.setdefault(self.compiled.bundles[i][1], []).append(i)
+        together = {source: members for source, members in together.items() if len(members) > 1}
+        texts = [bundle_sql(self.plan.query(name), self.compiled.fragments[s], self._members(m)) for s, m in together.items()]
+        alone = [i for i in emissions if i not in {i for m in together.values() for i in m}]
+        bounds = {f"{side}_{i}": self.emitted[i][k] for i in alone for k, side in enumerate(("low", "high"))}
+        return " UNION ALL ".join([*texts, *(self.compiled.emissions[i].sql for i in alone)]), bounds
+
+    def _members(self, emissions: list[int]) -> list[tuple[Emission, Fragment, Range]]:
+        chosen = [(self.plan.emissions[i], i) for i in emissions]
+        return [(e, self.compiled.fragments[e.fragments[0]], self.emitted[i]) for e, i in chosen]
 
     def _has_input(self, step: EmissionStep) -> bool:
         """Rows of a result reach all of its fragments, so where one has nothing there is no result."""

@@ -80,9 +80,7 @@ def engine_cost(forest: Forest, traits: Traits, statistics: WindowStatistics, co
     return sum(priced(s, weigh) for s in forest)
 
 
-def estimates(
-    forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None
-) -> tuple[StepEstimate, ...]:
+def estimates(forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None) -> tuple[StepEstimate, ...]:
     """What each step of a plan is expected to read, make, keep and cost per batch."""
     weigh = engine_weights(statistics, constants or Constants(), traits)
     return tuple(_estimate(s, forest, statistics, weigh) for s in forest)

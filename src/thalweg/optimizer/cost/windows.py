@@ -45,12 +45,6 @@ def instance_cost(w: Window, source: Window | None, eta: int = 1) -> int:
     return eta * w.range if source is None else covering_multiplier(w, source)
 
 
-def naive_cost(windows: Collection[Window], eta: int = 1) -> Fraction:
-    """C of a window set with every window computed from the rows."""
-    r = period(windows)
-    return sum((recurrence_count(w, r) * instance_cost(w, None, eta) for w in windows), Fraction(0))
-
-
 def forest_cost(forest: Forest, eta: int = 1) -> Fraction:
     """C of a plan: the sum of c_i = n_i * mu_i over its windows, R being that of the windows asked for."""
     r = period(s.window for s in forest.steps if not s.factor)
@@ -68,9 +62,7 @@ def step_cost(step: Step, r: int, eta: int = 1) -> Fraction:
 def benefit(wf: Window, w: Window, downstream: Collection[Window], r: int) -> Fraction:
     """delta_f of equation 2: what is saved when Wf is put between W and its downstream windows."""
     nf, kf, kw = recurrence_count(wf, r), Fraction(wf.range, wf.slide), Fraction(w.range, w.slide)
-    saved = sum(
-        recurrence_count(wj, r) / nf * (kf - Fraction(wj.range, wf.slide) + Fraction(wj.range, w.slide) - kw) for wj in downstream
-    )
+    saved = sum(recurrence_count(wj, r) / nf * (kf - Fraction(wj.range, wf.slide) + Fraction(wj.range, w.slide) - kw) for wj in downstream)
     return nf * (saved - (1 + Fraction(wf.range, w.slide) - kw))
 
 

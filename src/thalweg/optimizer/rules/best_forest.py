@@ -13,7 +13,8 @@ from thalweg.optimizer.rules.improve import added, improve
 from thalweg.optimizer.rules.optimum import optimum
 from thalweg.optimizer.rules.ways import Ways, ways
 
-CANDIDATES = 80
+CANDIDATES = 160
+
 FEW = 20
 """Up to so many windows, links are candidates from the start."""
 
@@ -47,7 +48,7 @@ def _candidates(windows: Collection[Window], worthwhile: Worthwhile, edges: Edge
     common = set(filter(worthwhile, slots(windows)))
     found = common | hops(windows)
     if edges.features.chains and len(windows) <= FEW:
-        found |= links_of_links(windows, common, edges.traits, 2 * CANDIDATES)
+        found |= links_of_links(windows, common, edges.traits, CANDIDATES)
     return found
 
 
@@ -58,14 +59,20 @@ def _promising(asked: list[Vertex], candidates: Iterable[Window], weigh: Weigh, 
     ranked in parts of each window's own cost.
     """
     mean = sum(w.root for w in asked) / len(asked)
-    ranked: dict[bool, dict[Vertex, tuple[float, float]]] = {True: {}, False: {}}
+    by_cost: dict[Vertex, float] = {}
+    by_part: dict[Vertex, float] = {}
     for c in (weigh(f, True) for f in sorted(candidates)):
         gains = [(w.root - cost, 1 - cost / w.root) for w in asked if (cost := edges.cost(w, c)) < w.root]
         if gains and (edges.features.slots or not c.window.tumbling or len(gains) > 1):
             price = min(c.root, edges.cost(c, weigh(_slot(c.window), False)))
-            ranked[c.window.tumbling][c] = sum(g for g, _ in gains) - price, sum(part for _, part in gains) - price / mean
-    best = (sorted(r, key=lambda c: -r[c][measure]) for r in ranked.values() for measure in (0, 1))  # noqa: B023
-    return {c for first in best for c in first[: CANDIDATES // 2]}
+            by_cost[c] = sum(gain for gain, _ in gains) - price
+            by_part[c] = sum(part for _, part in gains) - price / mean
+    found: set[Vertex] = set()
+    for saved in (by_cost, by_part):
+        ranked = sorted(saved, key=saved.__getitem__, reverse=True)
+        found.update([c for c in ranked if c.window.tumbling][: CANDIDATES // 4])
+        found.update([c for c in ranked if not c.window.tumbling][: CANDIDATES // 4])
+    return found
 
 
 def _chained(graph: Ways, chosen: frozenset[int], weigh: Weigh, worthwhile: Worthwhile, edges: Edges) -> Forest:

@@ -1,0 +1,70 @@
+"""What the four modes cost, and what speaks for the plan in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from thalweg.explain.model import ModeCosts, WindowGroup
+from thalweg.explain.words import WIDTH, counted, joined, listed, number, ratio
+from thalweg.optimizer.plan_windows import MODES
+
+
+def cost_lines(view: WindowGroup, mode: str) -> Iterator[str]:
+    """A table of the modes by both costs, then the reasons; one line where there is nothing to choose."""
+    c, chosen = view.costs, in_force(view.costs, mode)
+    if len(c.same) == len(MODES) and len(set(c.paper.values())) == 1:
+        yield f"cost {number(c.current)} to the engine, {number(c.paper['naive'])} by the paper; every mode makes this plan"
+        return
+    yield f"{'costs':<10}{'engine':>10}{'of naive':>10}{f'paper, R = {period_text(c)}':>34}{'of naive':>10}"
+    for m in MODES:
+        paper = f"{number(c.paper[m]):>34}{ratio(c.paper[m], c.paper['naive']):>10}"
+        yield f"{m:<10}{_engine(c.engine[m], c)}{paper}{'   in force' if m == chosen else ''}"
+    if chosen is None:
+        yield f"{'in force':<10}{_engine(c.current, c)}"
+    yield from wrap(reason(view, chosen), WIDTH - 2)
+    if c.factors:
+        windows = listed([f"<{r:,}, {s:,}>" for r, s in c.factors], WIDTH - 45)
+        yield f"the paper's factor windows: {windows} in {c.unit}s"
+
+
+def in_force(costs: ModeCosts, mode: str) -> str | None:
+    """The mode whose plan runs, the one that is set if it is among them; none while one plan replaces another."""
+    return mode if mode in costs.same else next(iter(costs.same), None)
+
+
+def reason(view: WindowGroup, chosen: str | None) -> str:
+    """Why the plan in force costs what it does, and whether another would cost less."""
+    c = view.costs
+    winner = min(reversed(MODES), key=lambda m: c.engine[m])
+    what = f"{chosen or 'the plan in force'} costs {ratio(c.current, c.engine['naive'])} of naive{_because(view)}"
+    if c.engine[winner] < c.current * 0.995:
+        return f"{what}; {winner} would cost {ratio(c.engine[winner], c.engine['naive'])}"
+    others = [m for m in c.same if m != chosen]
+    return f"{what}; {joined(others)} {'makes' if len(others) == 1 else 'make'} the same plan" if others else f"{what}; no mode costs less"
+
+
+def _because(view: WindowGroup) -> str:
+    """How many windows read the rows, and what the others combine."""
+    if view.left_out or not view.steps:
+        return ""
+    derived = [s.combined for s in view.steps if s.source is not None and s.how != "prefix"]
+    totals = sum(s.how == "prefix" for s in view.steps)
+    roots = sum(s.source is None for s in view.steps)
+    said = [f"{counted(roots, 'window')} read{'s' if roots == 1 else ''} the rows"]
+    if derived:
+        span = f"{min(derived)}" if min(derived) == max(derived) else f"{min(derived)} to {max(derived):,}"
+        said.append(f"{len(derived)} combine{'s' if len(derived) == 1 else ''} {span} instances of another")
+    if totals:
+        said.append(f"{totals} subtract{'s' if totals == 1 else ''} running totals")
+    return f": {joined(said)}"
+
+
+def period_text(costs: ModeCosts) -> str:
+    """The period R that the paper's cost is counted over."""
+    amount = f"{costs.period:,}" if costs.period < 10**9 else f"{costs.period:.1e}"
+    return f"{amount} {costs.unit}{'' if costs.period == 1 else 's'}"
+
+
+def _engine(cost: float, costs: ModeCosts) -> str:
+    return f"{number(cost):>10}{ratio(cost, costs.engine['naive']):>10}"

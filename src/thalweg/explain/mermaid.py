@@ -1,0 +1,1 @@
+def flowchart(view): return ""

@@ -1,0 +1,74 @@
+"""Elements of an SVG picture as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from thalweg.explain.layout import Point
+
+STYLE = """
+text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2937 }
+.title { font-size: 18px; font-weight: 600 }
+.group { font-size: 15px; font-weight: 600 }
+.quiet { fill: #6b7280 }
+.strong { font-weight: 600 }
+.number { font-variant-numeric: tabular-nums }
+.wire { fill: none; stroke: #94a3b8; stroke-width: 1.4 }
+.label { font-size: 11px; fill: #475569 }
+.rows { fill: #334155 }
+.asked { fill: #1d4ed8 }
+.old { fill: #64748b }
+.factor { fill: #ffffff; stroke: #475569; stroke-width: 1.5; stroke-dasharray: 6 4 }
+.on { fill: #ffffff }
+.name { font-size: 13px; font-weight: 600 }
+.small { font-size: 11px }
+.share { fill: #f59e0b }
+.bar { fill: #93c5fd }
+.chosen { fill: #1d4ed8 }
+.line { stroke: #e2e8f0 }
+"""
+
+
+def document(width: float, height: float, title: str, parts: Iterable[str]) -> str:
+    """A whole picture on white."""
+    w, h = round(width), round(height)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{STYLE}</style>",
+            '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
+            '<path d="M0,0.5 L8,4 L0,7.5 z" fill="#94a3b8"/></marker></defs>',
+            f'<rect width="{w}" height="{h}" fill="#ffffff"/>',
+            *parts,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
+    """A line of text; `anchor` says which end of it x is."""
+    return f'<text x="{_n(x)}" y="{_n(y)}" class="{kind}" text-anchor="{anchor}">{escape(content)}</text>'
+
+
+def box(x: float, y: float, width: float, height: float, kind: str, corner: float = 6) -> str:
+    """A filled rectangle."""
+    return f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="{_n(corner)}" class="{kind}"/>'
+
+
+def wire(points: Iterable[Point], tip: bool = False) -> str:
+    """A line, with an arrow at its end if wanted."""
+    path = " L".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    return f'<path d="M{path}" class="wire"{" marker-end=" + chr(34) + "url(#tip)" + chr(34) if tip else ""}/>'
+
+
+def hinted(hint: str, parts: Iterable[str]) -> str:
+    """Elements that say more when pointed at."""
+    return f"<g><title>{escape(hint)}</title>{''.join(parts)}</g>"
+
+
+def _n(value: float) -> str:
+    """A coordinate with no more digits than are seen."""
+    return f"{value:.1f}".rstrip("0").rstrip(".")

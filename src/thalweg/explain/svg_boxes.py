@@ -1,0 +1,64 @@
+"""The boxes of the picture: the rows of a stream, and windows."""
+
+from __future__ import annotations
+
+from thalweg.explain.layout import Size
+from thalweg.explain.model import WindowGroup, WindowStep
+from thalweg.explain.shapes import box, hinted, text
+from thalweg.explain.words import cut, listed, number, window_text
+
+BOX: Size = (204.0, 78.0)
+LINE = 16.0
+PADDING = 10.0
+
+
+def rows_box(view: WindowGroup, x: float, y: float, size: Size) -> str:
+    """Where everything comes from."""
+    v = view.statistics.values
+    events = number(v.rate * v.batch / 1e6)
+    middle = x + size[0] / 2
+    lines = [
+        text(middle, y + size[1] / 2 - 4, cut(f"rows of {view.group.stream}", 26), "name on", "middle"),
+        text(middle, y + size[1] / 2 + 14, f"{events} a batch", "small on", "middle"),
+    ]
+    return hinted(f"rows of {view.group.stream}", [box(x, y, *size, "rows", 16), *lines])
+
+
+def step_box(step: WindowStep, x: float, y: float, size: Size, most: float) -> str:
+    """A window: its rows, its cost, whom it is for; the bar at its foot is its cost beside that of the dearest."""
+    kind = "factor" if step.factor else "old" if step.ending else "asked"
+    on = "" if step.factor else " on"
+    lines = [text(x + PADDING, y + 20, name_of(step), f"name{on}")]
+    for i, said in enumerate(_facts(step)):
+        lines.append(text(x + PADDING, y + 38 + LINE * i, cut(said, 33), f"small{on}"))
+    share = (size[0] - 2 * PADDING) * step.expected.cost / most
+    foot = box(x + PADDING, y + size[1] - 9, max(share, 1), 3, "share", 1.5)
+    return hinted(hint(step), [box(x, y, *size, kind), *lines, foot])
+
+
+def name_of(step: WindowStep) -> str:
+    """A window in the room that a box has."""
+    return str(step.window) if len(str(step.window)) <= 25 else cut(window_text(step.window), 25)
+
+
+def _facts(step: WindowStep) -> list[str]:
+    e = step.expected
+    kept = f", {number(e.state_rows)} kept" if e.state_rows else ""
+    facts = [f"{number(e.rows_out)} rows{kept}, cost {number(e.cost)}"]
+    if step.measured is not None:
+        facts.append(_measured(step))
+    return [*facts, "factor window" if step.factor else listed(step.queries, 33)]
+
+
+def _measured(step: WindowStep) -> str:
+    m = step.measured
+    if m is None or m.rows is None or m.millis is None:
+        return "measured with the results"
+    return f"measured {number(m.rows)} rows, {number(m.millis)} ms" + (f", {number(m.state_rows)} kept" if m.state_rows else "")
+
+
+def hint(step: WindowStep) -> str:
+    """Everything about a window, for whoever points at it."""
+    users = f"for {', '.join(step.queries)}" if step.queries else "factor window"
+    how = "from the rows" if step.source is None else f"{step.combined:,} instances combined ({step.how})"
+    return f"{step.window}: {how}; reads {number(step.expected.rows_in)} rows a batch; {users}"

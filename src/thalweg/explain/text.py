@@ -1,0 +1,125 @@
+"""EXPLAIN for a terminal: plain text of at most WIDTH columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+
+from thalweg.explain.coverage import coverage_lines
+from thalweg.explain.costs_text import cost_lines
+from thalweg.explain.model import KnownStatistics, PlanView, WindowGroup
+from thalweg.explain.results_text import result_lines, switch_lines
+from thalweg.explain.tree import INSIDE, tree
+from thalweg.explain.words import WIDTH, counted, joined, number, plain_sql
+from thalweg.logical.windows import duration_text
+from thalweg.optimizer.plan_windows import MODES
+from thalweg.optimizer.traits import Traits
+
+INDENT = "  "
+COSTS = "engine: hash-table updates in a batch; paper: events in a period R at one per time unit"
+ROWS = "rows in, rows out: expected per batch; state rows: kept between batches"
+MEASURED = f"measured, ms: of the last batch, added over its tasks; {INSIDE}: measured with the results of its query"
+
+
+def plan_text(view: PlanView, verbose: bool = False) -> str:
+    """The whole plan: each group before and after, its costs, then results and switches."""
+    blocks = [[title(view)], *(list(_group(g, view, verbose)) for g in view.groups)]
+    blocks += [list(lines) for lines in (result_lines(view), switch_lines(view), _steps(view) if verbose else ())]
+    blocks.append(_legend(view))
+    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block)
+
+
+def _legend(view: PlanView) -> list[str]:
+    costs = [COSTS] if any(len(g.costs.same) < len(MODES) for g in view.groups) else []
+    return [*costs, MEASURED if view.batch is not None else ROWS] if view.groups else []
+
+
+def title(view: PlanView) -> str:
+    """What is explained, in a line."""
+    asked = len({(g.group, s.window) for g in view.groups for s in g.steps if s.queries})
+    factors = len({s.id for g in view.groups for s in g.steps if s.factor})
+    parts = [counted(len(view.queries), "query", "queries"), counted(asked, "window")]
+    parts += [counted(factors, "factor window")] if factors else []
+    measured = f"; measured in batch {view.batch}" if view.batch is not None else ""
+    return f"plan ({view.mode}): {', '.join(parts)}{measured}"
+
+
+def _group(g: WindowGroup, view: PlanView, verbose: bool) -> Iterator[str]:
+    yield from _wrapped("", heading(g))
+    yield from _wrapped("queries     ", ", ".join(g.queries))
+    yield from _wrapped("aggregates  ", f"{', '.join(g.aggregates) or 'none'} ({_kind(g.traits)})")
+    yield from _wrapped("statistics  ", statistics_text(g.statistics))
+    yield ""
+    yield from _indented(["before"])
+    yield from _indented(coverage_lines(g, WIDTH - 4, verbose), 2)
+    yield ""
+    head, *rest = tree(g, view.batch is not None, WIDTH - 2)
+    yield from _indented([f"after{head[5:]}", *rest])
+    if g.left_out:
+        yield from _indented([f"(and {counted(g.left_out, 'window')} for other queries)"])
+    yield from _indented(_shared(g, view))
+    yield ""
+    yield from _indented(cost_lines(g, view.mode))
+
+
+def _shared(g: WindowGroup, view: PlanView) -> Iterable[str]:
+    """The windows that another kind of aggregates of the same group uses too."""
+    others = {s.id for other in view.groups if other is not g and other.group == g.group for s in other.steps}
+    if windows := [str(s.window) for s in g.steps if s.id in others]:
+        yield from wrap(f"({joined(windows)}: computed once for all aggregates of {g.group.stream}{_keys(g)})", WIDTH - 2)
+
+
+def _keys(g: WindowGroup) -> str:
+    return f" by {', '.join(map(plain_sql, g.group.keys))}" if g.group.keys else ""
+
+
+def heading(g: WindowGroup) -> str:
+    """What the queries of a group have in common."""
+    where = f" where {' and '.join(map(plain_sql, g.group.where))}" if g.group.where else ""
+    return f"{g.group.stream}{_keys(g)}{where}"
+
+
+def _kind(traits: Traits) -> str:
+    """What the aggregates of a kind allow."""
+    if traits.holistic:
+        return "keep the rows' values"
+    pieces = "pieces may overlap" if traits.overlap_safe else "pieces must not overlap"
+    return f"{pieces}, and can be taken back out" if traits.invertible else pieces
+
+
+def statistics_text(known: KnownStatistics) -> str:
+    """What the engine's cost is reckoned from."""
+    v = known.values
+    rate = f"{number(v.rate)} rows/s in batches of {_duration(v.batch)} ({_origin(known.rate_measured)})"
+    return f"{rate}, {number(v.keys)} keys ({_origin(known.keys_measured)})"
+
+
+def _origin(measured: bool) -> str:
+    return "measured" if measured else "assumed"
+
+
+def _duration(micros: int) -> str:
+    """A duration that is nowhere exact."""
+    return duration_text(micros) if micros % 1_000_000 == 0 else f"{number(micros / 1e6)} seconds"
+
+
+def _steps(view: PlanView) -> Iterator[str]:
+    """The SQL of every step, as it runs."""
+    yield "steps"
+    seen = set()
+    for step in (s for g in view.groups for s in g.steps):
+        if step.id not in seen and not step.inside:
+            seen.add(step.id)
+            yield from _indented([f"{'lift' if step.source is None else 'derive'} {step.id}: {step.window}", f"  {step.sql}"])
+    for result in view.results:
+        yield from _indented([f"emit {result.emission.query}: {result.emission.window_id}", f"  {result.sql}"])
+
+
+def _indented(lines: Iterable[str], times: int = 1) -> Iterator[str]:
+    return (INDENT * times + line for line in lines)
+
+
+def _wrapped(label: str, text: str) -> Iterator[str]:
+    """Text after a label, further lines below its beginning; the heading of a group has none."""
+    first = f"{INDENT}{label}" if label else ""
+    yield from wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first) if label else INDENT * 2)

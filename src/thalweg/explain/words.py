@@ -1,0 +1,137 @@
+"""Numbers, SQL and times as short text for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
+
+from thalweg.logical.query import Aggregate
+from thalweg.logical.windows import Window, duration_text
+
+WIDTH = 110
+"""The columns that a terminal is taken to have."""
+
+_SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_NAMES = {"COUNT_ROWS": "COUNT(*)"}
+_SHORT = {"day": "d", "hour": "h", "minute": "min", "second": "s", "millisecond": "ms", "microsecond": "us"}
+
+
+def number(value: float) -> str:
+    """A count or a cost in few characters.
+
+    >>> [number(v) for v in (0, 0.004, 7.25, 600, 9999.6, 61_805, 1_250_000, 3.2e20)]
+    ['0', '0.004', '7.3', '600', '10.0k', '61.8k', '1.25M', '3.2e+20']
+    """
+    if value >= 1e15:
+        return f"{value:.1e}"
+    if value < 99.95:
+        return _trimmed(f"{value:.1f}" if value >= 0.95 or value == 0 else f"{value:.1g}")
+    if round(value) < 10_000:
+        return f"{value:,.0f}"
+    scale, letter = next((s, n) for s, n in _SCALES if value >= s)
+    return f"{_three(value / scale)}{letter}"
+
+
+def _three(value: float) -> str:
+    """Three digits."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def ratio(value: float, whole: float) -> str:
+    """A part of a whole.
+
+    >>> ratio(150, 480), ratio(1, 100_000)
+    ('0.31', '1e-05')
+    """
+    part = value / whole if whole else 1.0
+    return f"{part:.2f}" if part >= 0.0095 else f"{part:.0g}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """A number of things.
+
+    >>> counted(1, "query", "queries"), counted(3, "window")
+    ('1 query', '3 windows')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def moment(micros: int) -> str:
+    """A time in UTC.
+
+    >>> moment(1_500_000)
+    '1970-01-01 00:00:01.500000'
+    """
+    try:
+        return (datetime.fromtimestamp(0, UTC) + timedelta(microseconds=micros)).replace(tzinfo=None).isoformat(" ")
+    except OverflowError:
+        return f"{micros:,} us"
+
+
+def plain_sql(sql: str) -> str:
+    """SQL without the quotes that its simple names can do without.
+
+    >>> plain_sql('''"price" > 1 AND "name" <> 'a "b"' ''')
+    'price > 1 AND name <> \\'a "b"\\' '
+    """
+    return re.sub(r"'(?:[^']|'')*'|\"([a-z_]\w*)\"", lambda m: m[1] or m[0], sql)
+
+
+def call_text(aggregate: Aggregate) -> str:
+    """An aggregate as a query writes it."""
+    args = ", ".join([*(plain_sql(a.sql) for a in aggregate.args), *aggregate.params])
+    call = _NAMES.get(aggregate.function, f"{aggregate.function}({args})").replace("COUNT_DISTINCT(", "COUNT(DISTINCT ")
+    return f"{call} FILTER (WHERE {plain_sql(aggregate.where.sql)})" if aggregate.where else call
+
+
+def window_text(window: Window) -> str:
+    """A window as short as it can be read.
+
+    >>> window_text(Window(900_000_000, 300_000_000)), window_text(Window(10_000_000, 10_000_000))
+    ('15 min by 5 min', '10 s')
+    """
+    text = _short(window.range) if window.tumbling else f"{_short(window.range)} by {_short(window.slide)}"
+    return f"{text} offset {_short(window.offset)}" if window.offset else text
+
+
+def _short(micros: int) -> str:
+    count, _, unit = duration_text(micros).partition(" ")
+    return f"{count} {_SHORT[unit.rstrip('s')]}"
+
+
+def listed(names: Sequence[str], width: int) -> str:
+    """Names with commas, as many as fit, and how many more there are.
+
+    >>> listed(["red", "green", "blue"], 12), listed(["red", "green", "blue"], 16)
+    ('red and 2 more', 'red, green, blue')
+    """
+    for count in range(len(names), 1, -1):
+        rest = len(names) - count
+        text = ", ".join(names[:count]) + (f" and {rest} more" if rest else "")
+        if len(text) <= width:
+            return text
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
+
+
+def cut(text: str, width: int) -> str:
+    """Text of at most a width.
+
+    >>> cut("window", 4)
+    'win…'
+    """
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def joined(names: Collection[str]) -> str:
+    """Names as in a sentence.
+
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    names = list(names)
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
