@@ -13,8 +13,8 @@ from thalweg.optimizer.plan_windows import MODES
 def cost_lines(view: WindowGroup, mode: str) -> Iterator[str]:
     """A table of the modes by both costs, then the reasons; one line where there is nothing to choose."""
     c, chosen = view.costs, in_force(view.costs, mode)
-    if len(c.same) == len(MODES) and len(set(c.paper.values())) == 1:
-        yield f"cost {number(c.current)} to the engine, {number(c.paper['naive'])} by the paper; every mode makes this plan"
+    if no_choice(c):
+        yield only_cost(c)
         return
     yield f"{'costs':<10}{'engine':>10}{'of naive':>10}{f'paper, R = {period_text(c)}':>34}{'of naive':>10}"
     for m in MODES:
@@ -26,6 +26,17 @@ def cost_lines(view: WindowGroup, mode: str) -> Iterator[str]:
     if c.factors:
         windows = listed([f"<{r:,}, {s:,}>" for r, s in c.factors], WIDTH - 45)
         yield f"the paper's factor windows: {windows} in {c.unit}s"
+
+
+def no_choice(costs: ModeCosts) -> bool:
+    """Whether every mode makes the plan in force."""
+    return len(costs.same) == len(MODES) and len(set(costs.paper.values())) == 1
+
+
+def only_cost(costs: ModeCosts) -> str:
+    """The cost where there is but one plan."""
+    paper = f"{number(costs.paper['naive'])} by the paper in {period_text(costs)}"
+    return f"cost {number(costs.current)} to the engine per batch, {paper}; every mode makes this plan"
 
 
 def in_force(costs: ModeCosts, mode: str) -> str | None:

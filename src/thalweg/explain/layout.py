@@ -1,13 +1,13 @@
 """Where the boxes of a drawn tree stand: sources above, what reads them below, on as many shelves as the width asks for.
 
-       [ rows ]
-          |
-     +----+------+
-     |    v      v
-     |  [ a ]  [ b ]
-     +----+
-          v
-        [ c ]
+  [ rows ]
+     |
++----+------+
+|    v      v
+|  [ a ]  [ b ]
++----+
+     v
+   [ c ]
 """
 
 from __future__ import annotations

@@ -64,6 +64,11 @@ def wire(points: Iterable[Point], tip: bool = False) -> str:
     return f'<path d="M{path}" class="wire"{" marker-end=" + chr(34) + "url(#tip)" + chr(34) if tip else ""}/>'
 
 
+def line(x: float, right: float, y: float) -> str:
+    """A rule across."""
+    return f'<line x1="{_n(x)}" x2="{_n(right)}" y1="{_n(y)}" y2="{_n(y)}" class="line"/>'
+
+
 def hinted(hint: str, parts: Iterable[str]) -> str:
     """Elements that say more when pointed at."""
     return f"<g><title>{escape(hint)}</title>{''.join(parts)}</g>"

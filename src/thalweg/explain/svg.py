@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thalweg.explain.layout import Block, Wire, laid_out
+from thalweg.explain.layout import Block, Size, Wire, laid_out
 from thalweg.explain.model import PlanView, WindowGroup, WindowStep
-from thalweg.explain.shapes import box, document, text, wire
-from thalweg.explain.svg_boxes import BOX, LINE, rows_box, step_box
-from thalweg.explain.svg_costs import COSTS_HEIGHT, COSTS_WIDTH, cost_chart
+from thalweg.explain.shapes import box, document, line, text, wire
+from thalweg.explain.svg_boxes import BOX, LINE, ROWS_HEIGHT, kind_of, rows_box, step_box
+from thalweg.explain.svg_costs import COSTS_WIDTH, cost_chart, costs_height
 from thalweg.explain.text import heading, statistics_text, title
 from thalweg.explain.words import cut
 
 WIDTH = 1320.0
 MARGIN = 24.0
+TOP, HEAD, GAP = 56.0, 84.0, 28.0
 ROWS = ""
 """The key of the box that stands for the rows."""
+
+LEGEND = {
+    "asked": "window that queries ask for",
+    "factor": "factor window, computed for other windows only",
+    "old": "until the switch is over",
+}
+EXPECTED = "rows, kept: (key, instance) rows expected per batch, and between batches; bar: cost beside the dearest window's"
 
 
 @dataclass(frozen=True)
@@ -29,35 +37,38 @@ class Drawn:
 
 def picture(view: PlanView) -> str:
     """The whole plan as SVG text."""
-    parts = [text(MARGIN, 36, title(view), "title")]
-    right, y = COSTS_WIDTH + MARGIN, 56.0
+    drawn: list[Drawn] = []
     for group in view.groups:
-        drawn = _group(group, view, y)
-        parts += drawn.parts
-        right, y = max(right, drawn.right), drawn.bottom + 36
-    parts += _legend(y)
-    return document(right + MARGIN, y + 44, title(view), parts)
+        drawn.append(_group(group, view, drawn[-1].bottom + GAP if drawn else TOP))
+    right = max((d.right for d in drawn), default=MARGIN + COSTS_WIDTH)
+    rules = [TOP, *(d.bottom + GAP for d in drawn)]
+    parts = [text(MARGIN, 36, title(view), "title"), *(line(MARGIN, right, y) for y in rules), *(p for d in drawn for p in d.parts)]
+    return document(right + MARGIN, rules[-1] + 62, title(view), [*parts, *_legend(view, rules[-1] + 8)])
 
 
 def _group(view: WindowGroup, plan: PlanView, y: float) -> Drawn:
-    """A heading, the tree, the costs."""
+    """A heading, the tree, and the costs beside it where there is room, else below."""
     size = (BOX[0], BOX[1] + (LINE if plan.batch is not None else 0))
-    block = laid_out(ROWS, lambda id: [s.id for s in view.children(id or None)], size, WIDTH - 2 * MARGIN)
-    right = MARGIN + max(block.width, COSTS_WIDTH)
-    fits = int((right - MARGIN) / 6.2)
-    head = [
-        f'<line x1="{MARGIN}" x2="{right:.0f}" y1="{y:.0f}" y2="{y:.0f}" class="line"/>',
-        text(MARGIN, y + 26, cut(heading(view), int(fits * 0.75)), "group"),
-        text(MARGIN, y + 46, cut(f"{', '.join(view.aggregates)} for {', '.join(view.queries)}", fits), ""),
-        text(MARGIN, y + 64, cut(statistics_text(view.statistics), fits), "quiet"),
+    tree = laid_out(ROWS, lambda id: [s.id for s in view.children(id or None)], size, WIDTH - 2 * MARGIN)
+    top = y + HEAD - size[1] + ROWS_HEIGHT
+    x, below = tree.width + 3 * MARGIN, top + tree.height
+    at = (x, y + HEAD) if x + COSTS_WIDTH <= WIDTH else (MARGIN, below + MARGIN)
+    right = max(MARGIN + tree.width, at[0] + COSTS_WIDTH)
+    costs = cost_chart(view, plan.mode, *at)
+    parts = (*_head(view, y, right - MARGIN), *_tree(view, tree.moved(MARGIN, top), size), *costs)
+    return Drawn(parts, right, max(below, at[1] + costs_height(view, plan.mode)))
+
+
+def _head(view: WindowGroup, y: float, width: float) -> list[str]:
+    """What the group is, who asks, and what is known of its stream."""
+    return [
+        text(MARGIN, y + 26, cut(heading(view), int(width / 8.5)), "group"),
+        text(MARGIN, y + 46, cut(f"{', '.join(view.aggregates) or 'groups'} for {', '.join(view.queries)}", int(width / 6.5))),
+        text(MARGIN, y + 64, cut(statistics_text(view.statistics), int(width / 6.5)), "quiet"),
     ]
-    placed = block.moved(MARGIN, y + 82)
-    bottom = y + 82 + block.height + 24
-    costs = cost_chart(view, plan.mode, MARGIN, bottom)
-    return Drawn((*head, *_tree(view, placed, size), *costs), right, bottom + COSTS_HEIGHT)
 
 
-def _tree(view: WindowGroup, block: Block, size: tuple[float, float]) -> list[str]:
+def _tree(view: WindowGroup, block: Block, size: Size) -> list[str]:
     steps = {s.id: s for s in view.steps}
     most = max((s.expected.cost for s in view.steps), default=1.0)
     parts = [wire(w.points, w.into is not None) for w in block.wires]
@@ -70,13 +81,24 @@ def _tree(view: WindowGroup, block: Block, size: tuple[float, float]) -> list[st
 def _label(w: Wire, step: WindowStep) -> str:
     """How many instances are combined, beside the arrow into a window."""
     (x, y), _ = w.points
-    said = "each row" if step.source is None else "difference of 2 totals" if step.how == "prefix" else f"{step.combined:,} combined"
-    return text(x + 6, y + 16, f"{said}, sparse" if step.how == "sparse" else said, "label")
+    return text(x + 6, y + 16, edge_label(step), "label")
 
 
-def _legend(y: float) -> list[str]:
-    parts, x = [text(MARGIN, y + 12, "rows, kept: expected (key, instance) rows per batch, and between batches; bar: cost beside the dearest window's", "quiet small")], MARGIN
-    for kind, said in (("asked", "window that queries ask for"), ("factor", "factor window, computed for others only"), ("old", "until a switch is over")):
-        parts += [box(x, y + 24, 22, 12, kind, 3), text(x + 30, y + 34, said, "quiet small")]
-        x += 60 + 6 * len(said)
+def edge_label(step: WindowStep) -> str:
+    """How a window comes from what it is computed from."""
+    if step.source is None:
+        return "each row"
+    if step.how == "prefix":
+        return f"{step.combined} running totals"
+    return f"{step.combined:,} combined{', sparse' if step.how == 'sparse' else ''}"
+
+
+def _legend(view: PlanView, y: float) -> list[str]:
+    """What the boxes that there are mean."""
+    kinds = {kind_of(s) for g in view.groups for s in g.steps}
+    parts, x = [text(MARGIN, y + 14, EXPECTED, "quiet small")], MARGIN
+    for kind, said in LEGEND.items():
+        if kind in kinds:
+            parts += [box(x, y + 26, 22, 12, kind, 3), text(x + 30, y + 36, said, "quiet small")]
+            x += 64 + 6 * len(said)
     return parts

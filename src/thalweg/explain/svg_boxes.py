@@ -10,35 +10,39 @@ from thalweg.explain.words import cut, listed, number, window_text
 BOX: Size = (204.0, 78.0)
 LINE = 16.0
 PADDING = 10.0
+ROWS_HEIGHT = 46.0
+
+
+def kind_of(step: WindowStep) -> str:
+    """How a window is drawn."""
+    return "factor" if step.factor else "old" if step.ending else "asked"
 
 
 def rows_box(view: WindowGroup, x: float, y: float, size: Size) -> str:
-    """Where everything comes from."""
+    """Where everything comes from, at the foot of the room that a box has."""
     v = view.statistics.values
-    events = number(v.rate * v.batch / 1e6)
-    middle = x + size[0] / 2
+    middle, top = x + size[0] / 2, y + size[1] - ROWS_HEIGHT
     lines = [
-        text(middle, y + size[1] / 2 - 4, cut(f"rows of {view.group.stream}", 26), "name on", "middle"),
-        text(middle, y + size[1] / 2 + 14, f"{events} a batch", "small on", "middle"),
+        text(middle, top + 19, cut(f"rows of {view.group.stream}", 24), "name on", "middle"),
+        text(middle, top + 35, f"{number(v.rate * v.batch / 1e6)} a batch", "small on", "middle"),
     ]
-    return hinted(f"rows of {view.group.stream}", [box(x, y, *size, "rows", 16), *lines])
+    return hinted(f"rows of {view.group.stream}", [box(x, top, size[0], ROWS_HEIGHT, "rows", 14), *lines])
 
 
 def step_box(step: WindowStep, x: float, y: float, size: Size, most: float) -> str:
     """A window: its rows, its cost, whom it is for; the bar at its foot is its cost beside that of the dearest."""
-    kind = "factor" if step.factor else "old" if step.ending else "asked"
     on = "" if step.factor else " on"
     lines = [text(x + PADDING, y + 20, name_of(step), f"name{on}")]
     for i, said in enumerate(_facts(step)):
         lines.append(text(x + PADDING, y + 38 + LINE * i, cut(said, 33), f"small{on}"))
     share = (size[0] - 2 * PADDING) * step.expected.cost / most
     foot = box(x + PADDING, y + size[1] - 9, max(share, 1), 3, "share", 1.5)
-    return hinted(hint(step), [box(x, y, *size, kind), *lines, foot])
+    return hinted(hint(step), [box(x, y, *size, kind_of(step)), *lines, foot])
 
 
 def name_of(step: WindowStep) -> str:
     """A window in the room that a box has."""
-    return str(step.window) if len(str(step.window)) <= 25 else cut(window_text(step.window), 25)
+    return str(step.window) if len(str(step.window)) <= 22 else cut(window_text(step.window), 24)
 
 
 def _facts(step: WindowStep) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
-from thalweg.explain.coverage import coverage_lines
 from thalweg.explain.costs_text import cost_lines
+from thalweg.explain.coverage import coverage_lines
 from thalweg.explain.model import KnownStatistics, PlanView, WindowGroup
 from thalweg.explain.results_text import result_lines, switch_lines
 from thalweg.explain.tree import INSIDE, tree

@@ -14,6 +14,7 @@ from thalweg.optimizer.cost.windows import forest_cost, paper_weights, period
 from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.forest import Forest, Step, in_time
 from thalweg.optimizer.rules.best_forest import best_forest
+from thalweg.optimizer.rules.flatten import flatten, opened_cost
 from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
 from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
 from thalweg.optimizer.statistics import WindowStatistics
@@ -114,7 +115,8 @@ def _best(
         return min(plans, key=forest_cost)
     weigh = engine_weights(statistics, constants, traits, size)
     plans.append(best_forest(asked, weigh, lambda f: compresses(f, statistics, constants, size), edges, seed))
-    return min(plans, key=lambda plan: sum(priced(step, weigh) for step in plan))
+    plans = [*plans, *(flatten(plan, weigh, edges, constants.opened) for plan in plans)]
+    return min(plans, key=lambda plan: sum(priced(step, weigh) for step in plan) + opened_cost(plan, constants.opened))
 
 
 def _number(cost: Fraction) -> int | float:

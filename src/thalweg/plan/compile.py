@@ -7,7 +7,7 @@ step may need (state and what this batch brought), `new_F` those that this batch
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.logical.aggregates import PartColumn, lowered, part_columns
@@ -165,30 +165,44 @@ def bundle_sql(query: Query, source: Fragment, members: Sequence[tuple[Emission,
     floor((slot - b) / a) - back, for as many backs as instances overlap.
     """
     keys, parts = _keys(source), query_parts(query)
-    listed = ", ".join(_bundled(n, source.window, *member) for n, member in enumerate(members))
-    names = '"n", "a", "b", "less", "over", "count", "low", "high", "slide", "offset", "range", "id"'
     whole = all(len(f.pieces) % _slots(f, source.window) == 0 for _, f, _ in members)
     inside = "" if whole else ' AND ("slot" - "b") % "a" + "over" < "count"'
     rows = (
-        f'SELECT *, ("slot" - "b") // "a" - "less" AS "m" FROM "all_{source.id}", (VALUES {listed}) AS w({names}) '
-        f'WHERE "m" >= "low" AND "m" < "high"{inside}'
+        f'SELECT *, ("slot" - "b") // "a" - "less" AS "m" FROM "all_{source.id}", '
+        f'"{bundle_name(query, source)}" WHERE "slot" >= "from" AND "slot" < "to"{inside}'
     )
-    facts = [f'any_value("{c}") AS "{c}"' for c in ("slide", "offset", "range", "id")]
-    picked = [*keys, '"n"', '"m"', *(f'{p.combine} AS "{p.name}"' for p in parts), *facts]
+    picked = [*keys, '"n"', '"m"', *(f'{p.combine} AS "{p.name}"' for p in parts)]
     grouped = f"SELECT {', '.join(picked)} FROM ({rows}) GROUP BY {_places(len(keys) + 2)}"
-    start = '"m" * "slide" + "offset"'
-    return _lowered_sql(query, grouped, '"id"', start, f'{start} + "range"')
+    windows = [e.window for e, _, _ in members]
+    start = f'"m" * {_nth(w.slide for w in windows)} + {_nth(w.offset for w in windows)}'
+    ids = _nth(_quoted(e.window_id) for e, _, _ in members)
+    return _lowered_sql(query, grouped, ids, start, f"{start} + {_nth(w.range for w in windows)}")
 
 
-def _bundled(number: int, source: Window, emission: Emission, fragment: Fragment, instances: Range) -> str:
-    """One row of facts per overlap of a window; positions are shifted up so that division rounds down."""
+def _nth(values: Iterable[object]) -> str:
+    """The value of the n-th window."""
+    found = [str(v) for v in values]
+    return found[0] if len(set(found)) == 1 else f'[{", ".join(found)}]["n" + 1]'
+
+
+def bundle_name(query: Query, source: Fragment) -> str:
+    """The table with a bundle's windows."""
+    return f"windows_{query.name}_{source.id}"
+
+
+def bundle_facts(source: Window, members: Sequence[tuple[Emission, Fragment, Range]]) -> dict[str, list[int]]:
+    """The windows of a bundle as columns, a row per overlap; positions are shifted up so that division rounds down."""
+    names = ("n", "a", "b", "less", "over", "count", "from", "to")
+    rows = [row for n, member in enumerate(members) for row in _bundled(n, source, *member)]
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def _bundled(number: int, source: Window, emission: Emission, fragment: Fragment, instances: Range) -> Iterable[tuple[int, ...]]:
     w, a = emission.window, _slots(fragment, source)
     b, up = (w.offset - source.offset) // source.slide, -(-_HALF // a)
-    rows = []
     for back in range(-(-len(fragment.pieces) // a)):
-        facts = (number, a, b - up * a, up + back, back * a, len(fragment.pieces), *instances, w.slide, w.offset, w.range)
-        rows.append(f"({', '.join(map(str, facts))}, {_quoted(emission.window_id)})")
-    return ", ".join(rows)
+        first, end = (min(max((m + back) * a + b, -_HALF), _HALF) for m in instances)
+        yield number, a, b - up * a, up + back, back * a, len(fragment.pieces), first, end
 
 
 def _slots(fragment: Fragment, source: Window) -> int:

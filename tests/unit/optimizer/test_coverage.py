@@ -1,6 +1,6 @@
 """Theorems 1 to 4 against the definitions, taken literally, over all small windows."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 
@@ -14,11 +14,12 @@ Interval = tuple[int, int]
 
 def intervals(w: Window, first: int, last: int) -> list[Interval]:
     """The instances of a window that lie within [first, last)."""
-    return [(w.start(m), w.end(m)) for m in range(first - last, last) if first <= w.start(m) and w.end(m) <= last]
+    numbers = range(first // w.slide - 1, last // w.slide + 1)
+    return [(w.start(m), w.end(m)) for m in numbers if first <= w.start(m) and w.end(m) <= last]
 
 
-def period_of(w: Window) -> list[Interval]:
-    """Instances at every phase that another small window can have: 7! would be all, 60 holds each slide but 7 a whole number of times."""
+def some_of(w: Window) -> list[Interval]:
+    """Instances of a window at every phase that they can have to another of the small windows."""
     return [(w.start(m), w.end(m)) for m in range(-8, 8)]
 
 
@@ -35,7 +36,7 @@ def defined_covered(w1: Window, w2: Window) -> bool:
         return False
     return all(
         any(u == a and v < b for u, v in covering((a, b), w2)) and any(a < u and v == b for u, v in covering((a, b), w2))
-        for a, b in period_of(w1)
+        for a, b in some_of(w1)
     )
 
 
@@ -43,9 +44,9 @@ def defined_partitioned(w1: Window, w2: Window) -> bool:
     """Definition 5: covered, and each covering set is mutually exclusive."""
     if not defined_covered(w1, w2):
         return False
-    for i in period_of(w1):
+    for i in some_of(w1):
         pieces = sorted(covering(i, w2))
-        if any(after < before for (_, before), (after, _) in zip(pieces, pieces[1:], strict=False)):
+        if any(after < before for (_, before), (after, _) in pairwise(pieces)):
             return False
     return True
 

@@ -19,7 +19,7 @@ from thalweg.engine.kernel.compiled import Compiled, compiled, manifest
 from thalweg.engine.kernel.connection import HASH, clean_message, connection, query
 from thalweg.engine.task import Report, Task, describe_error
 from thalweg.errors import InternalError
-from thalweg.plan.compile import EmissionStep, bundle_sql, derive_sql, merge_sql, partition_sql
+from thalweg.plan.compile import EmissionStep, bundle_facts, bundle_name, bundle_sql, derive_sql, merge_sql, partition_sql
 from thalweg.plan.nodes import Emission, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, needed_from, source_range
 from thalweg.sinks.parquet import stage
@@ -197,10 +197,15 @@ class _Work:
             if i in self.compiled.bundles:
                 together.setdefault(self.compiled.bundles[i][1], []).append(i)
         together = {source: members for source, members in together.items() if len(members) > 1}
-        texts = [bundle_sql(self.plan.query(name), self.compiled.fragments[s], self._members(m)) for s, m in together.items()]
+        texts = [self._bundle_sql(name, source, members) for source, members in together.items()]
         alone = [i for i in emissions if i not in {i for m in together.values() for i in m}]
         bounds = {f"{side}_{i}": self.emitted[i][k] for i in alone for k, side in enumerate(("low", "high"))}
         return " UNION ALL ".join([*texts, *(self.compiled.emissions[i].sql for i in alone)]), bounds
+
+    def _bundle_sql(self, name: str, source: str, emissions: list[int]) -> str:
+        asked, fragment, members = self.plan.query(name), self.compiled.fragments[source], self._members(emissions)
+        self._register(bundle_name(asked, fragment), pa.table(bundle_facts(fragment.window, members)))
+        return bundle_sql(asked, fragment, members)
 
     def _members(self, emissions: list[int]) -> list[tuple[Emission, Fragment, Range]]:
         chosen = [(self.plan.emissions[i], i) for i in emissions]
