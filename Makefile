@@ -47,6 +47,9 @@ format: setup  ## format the code
 	$(BIN)/ruff format .
 
 bench-windows: setup  ## windows against native Spark and DuckDB
-	$(BIN)/python -m benchmarks.windows
+	$(BIN)/python -m benchmarks.windows $(ARGS)
 
-.PHONY: help setup java demo test check unit soak golden format bench-windows
+bench-factor-windows: setup  ## many correlated windows: every plan against naive and native Spark (--quick for minutes)
+	$(BIN)/python -m benchmarks.factor_windows $(ARGS)
+
+.PHONY: help setup java demo test check unit soak golden format bench-windows bench-factor-windows

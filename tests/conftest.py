@@ -14,7 +14,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=EXAMPLES == 0,
-    max_examples=EXAMPLES or 60,
+    max_examples=EXAMPLES or 25,
     phases=PHASES,
 )
 settings.load_profile("thalweg")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 from thalweg.config import FEATURES, Config
 from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.forest import Forest, Step
-from thalweg.optimizer.plan_windows import plan_windows
+from thalweg.optimizer.plan_windows import Mode, plan_windows
 from thalweg.optimizer.statistics import WindowStatistics
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.plan.build import Group
@@ -35,7 +36,7 @@ class WindowPlanner:
 
     def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
         """The plan of the windows of a group."""
-        return _forest(tuple(sorted(windows)), traits, self.config.windows, self.statistics(group), features_of(self.config))
+        return _forest(tuple(sorted(windows)), traits, cast(Mode, self.config.windows), self.statistics(group), features_of(self.config))
 
     def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
         """What a plan costs per batch, in hash-aggregate updates."""
@@ -48,7 +49,7 @@ def planner_for(config: Config, manifest: Manifest | None = None) -> WindowPlann
 
 
 @cache
-def _forest(windows: tuple[Window, ...], traits: Traits, mode: str, statistics: WindowStatistics, features: Features) -> Forest:
+def _forest(windows: tuple[Window, ...], traits: Traits, mode: Mode, statistics: WindowStatistics, features: Features) -> Forest:
     return plan_windows(windows, traits, mode, statistics, features)
 
 

@@ -22,7 +22,9 @@ from thalweg.errors import InternalError, UsageError
 from thalweg.explain import Explanation, explain
 from thalweg.logical.query import Query
 from thalweg.logical.stream import Stream
-from thalweg.plan.build import Planner, build
+from thalweg.plan.build import Planner, advance, build
+from thalweg.plan.codec import loads
+from thalweg.plan.nodes import Plan
 from thalweg.planning import planner_for
 from thalweg.results import as_format, read_results, result_files
 from thalweg.sources.dataframe import columns_of, packed_chunks
@@ -199,14 +201,28 @@ class Session:
         return self.explain(analyze=statement.analyze)
 
     def explain(self, query: Query | None = None, analyze: bool = False) -> Explanation:
-        """How the workload (with this query) is computed, with the alternatives and their costs."""
-        queries = {**self.catalog.queries, **({query.name: query} if query else {})}
-        running = self._runner
-        plan = running.plan if running is not None and running.plan.queries else None
-        if plan is None or (query is not None and query.name not in self.catalog.queries):
-            plan = build(self.catalog.streams.values(), queries.values(), self._planner())
-        manifest = running.manifest if running is not None else None
-        return explain(plan, planner_for(self.catalog.config, manifest), query.name if query else None, manifest if analyze else None)
+        """How the workload (with this query) is computed, with the alternatives and their costs.
+
+        With `analyze`, what the last batch measured stands beside what was expected; also after a restart.
+        """
+        manifest = self.latest_manifest() if analyze or self._runner is not None else Manifest()
+        ran, planner = self._ran(manifest), planner_for(self.catalog.config, manifest)
+        streams, queries = self.catalog.streams.values(), {**self.catalog.queries, **({query.name: query} if query else {})}.values()
+        if ran.queries:
+            plan = advance(ran, streams, queries, planner, manifest.tops, manifest.frontiers)
+        else:
+            plan = build(streams, queries, planner)
+        return explain(plan, planner, query.name if query else None, manifest if analyze and manifest.batch >= 0 else None)
+
+    def _ran(self, manifest: Manifest) -> Plan:
+        """The plan of the last batch."""
+        if self._runner is not None:
+            return self._runner.plan
+        if not manifest.plan:
+            return Plan()
+        self.directory.check_format()
+        plan: Plan = loads((self.directory.plans / manifest.plan).read_text())
+        return plan
 
     def _planner(self) -> Planner:
         return planner_for(self.catalog.config, self._runner.manifest if self._runner is not None else None)

@@ -6,11 +6,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
 from thalweg.config import Config
+from thalweg.logical.stream import Column, Stream
 from thalweg.planning import planner_for
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare
@@ -58,3 +60,15 @@ def test_engine_equals_definition(mode: str, case: WorkloadCase, restarts: set[i
 @given(case=workloads(), restarts=steps, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), hs.sampled_from(MODES)))
 def test_plan_switches_change_nothing(case: WorkloadCase, restarts: set[int], partitions: list[int], switches: dict[int, str]) -> None:
     run_case(case, "best", restarts, partitions, switches)
+
+
+def test_a_switch_does_not_count_parts_twice() -> None:
+    """After a switch two fragments of one result may both have a part that only one of them gives."""
+    rows = {"v": list(range(12)), "at": pa.array([i * 500_000 for i in range(12)], pa.timestamp("us"))}
+    stream = Stream("s0", (Column("v", "BIGINT"), Column("at", "TIMESTAMP")), "at")
+    table = pa.table(rows)
+    batches = tuple(table.slice(i, 2) for i in range(0, 12, 2))
+    mixed = "SELECT window_start, MEDIAN(v) AS m, VAR_SAMP(v) AS s, COUNT(*) AS n, MAX(v) AS h FROM s0 GROUP BY WINDOWS({})"
+    queries = (mixed.format("TUMBLE '1 second', TUMBLE '2 seconds'"), mixed.format("HOP '2 seconds' BY '1 second'"))
+    for switches in ({1: "shared", 2: "best", 3: "paper", 4: "naive"}, {2: "naive", 3: "best"}):
+        run_case(WorkloadCase((stream,), (batches,), queries), "best", set(), [2], switches)

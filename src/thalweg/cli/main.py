@@ -73,11 +73,22 @@ def run(
 
 
 @app.command()
-def explain(script: Script, as_json: AsJson = False, settings: Settings = []) -> None:  # noqa: B006
+def explain(
+    script: Script,
+    as_json: AsJson = False,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the plan in a file instead.", show_default=False)] = None,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="Print the plan as a Mermaid flowchart.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the SQL of every step, too.")] = False,
+    analyze: Annotated[bool, typer.Option("--analyze", help="Show what the last batch of a run measured, too.")] = False,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", metavar="DIR", help="The directory of that run.", show_default="thalweg-APP")
+    ] = None,
+    settings: Settings = [],  # noqa: B006
+) -> None:
     """Show the plan of a script's queries without running them."""
-    from thalweg.cli.explain import explain_script
+    from thalweg.cli.explain import Wanted, explain_script
 
-    explain_script(script, settings, as_json)
+    explain_script(script, directory, settings, Wanted(analyze, verbose, as_json, mermaid, svg))
 
 
 @app.command()

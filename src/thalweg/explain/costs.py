@@ -23,7 +23,7 @@ def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, steps: Iterable
         unit=unit,
         size=size,
         period=period(in_units(w, size) for w in kind.windows),
-        paper=costs(kind.windows, kind.traits, features_of(planner.config)),
+        paper={str(m): c for m, c in costs(kind.windows, kind.traits, features_of(planner.config)).items()},
         engine={mode: planner.cost(group, forest, kind.traits) for mode, forest in forests.items()},
         factors=factors(kind.windows, kind.traits),
         current=planner.cost(group, Forest(steps), kind.traits),

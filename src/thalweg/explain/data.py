@@ -139,6 +139,7 @@ def _result(result: Result) -> dict[str, Any]:
         "from": list(e.fragments),
         "begin": e.begin,
         "until": e.until,
+        "together": result.together,
         "sql": result.sql,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from thalweg.explain.mermaid import flowchart
 from thalweg.explain.model import PlanView, Result
 from thalweg.explain.svg import picture
 from thalweg.explain.text import plan_text
-from thalweg.plan.compile import emission_steps
+from thalweg.plan.compile import bundled, emission_steps, inline
 from thalweg.plan.nodes import Plan
 from thalweg.planning import WindowPlanner
 from thalweg.state.manifest import Manifest
@@ -68,7 +69,7 @@ def explain(plan: Plan, planner: WindowPlanner, query: str | None = None, measur
 def plan_view(plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None) -> PlanView:
     """What is to be said of a plan."""
     groups = window_groups(plan, planner, measured)
-    results = tuple(Result(e, s.sql) for e, s in zip(plan.emissions, emission_steps(plan), strict=True))
+    results = _results(plan)
     if query is not None:
         groups = tuple(part_of(g, query) for g in groups if query in g.queries)
         results = tuple(r for r in results if r.emission.query == query)
@@ -80,3 +81,11 @@ def plan_view(plan: Plan, planner: WindowPlanner, query: str | None = None, meas
         emitted=times_of(measured, "emit"),
         scanned=times_of(measured, "scan"),
     )
+
+
+def _results(plan: Plan) -> tuple[Result, ...]:
+    """What is emitted, and what of it runs in one pass over a common source."""
+    passes = bundled(plan, inline(plan))
+    sizes = Counter(passes.values())
+    together = {i: source for i, (query, source) in passes.items() if sizes[query, source] > 1}
+    return tuple(Result(e, s.sql, together.get(i)) for i, (e, s) in enumerate(zip(plan.emissions, emission_steps(plan), strict=True)))

@@ -138,6 +138,6 @@ def packed(blocks: Sequence[Block], limit: float) -> list[list[Block]]:
 def evenly_packed(blocks: Sequence[Block], limit: float) -> list[list[Block]]:
     """Blocks in as few rows as the limit allows, each as short as that lets it be."""
     rows = packed(blocks, limit)
-    while len(tighter := packed(blocks, limit := limit - GAP)) == len(rows) > 1:
-        rows = tighter
+    while limit > 0 and len(tighter := packed(blocks, limit)) == len(rows):
+        rows, limit = tighter, limit - GAP
     return rows

@@ -22,7 +22,12 @@ def flowchart(view: PlanView) -> str:
     """A subgraph per group: the rows, the windows, and what is combined into what."""
     lines = ["flowchart TB"]
     for i, group in enumerate(view.groups):
-        lines += [f'  subgraph g{i}["{_quoted(heading(group))}"]', "    direction TB", *(f"    {x}" for x in _group(group, f"g{i}")), "  end"]
+        lines += [
+            f'  subgraph g{i}["{_quoted(heading(group))}"]',
+            "    direction TB",
+            *(f"    {x}" for x in _group(group, f"g{i}")),
+            "  end",
+        ]
     return "\n".join([*lines, *(f"  {style}" for style in STYLES)])
 
 
@@ -41,7 +46,7 @@ def _label(step: WindowStep) -> str:
     kept = f", {number(e.state_rows)} kept" if e.state_rows else ""
     measured = f"<br/>measured {number(step.measured.rows)} rows" if step.measured and step.measured.rows is not None else ""
     users = "factor window" if step.factor else ", ".join(map(_quoted, step.queries))
-    return f"<b>{step.window}</b><br/>{number(e.rows_out)} rows{kept}, cost {number(e.cost)}{measured}<br/>{users}"
+    return f"<b>{step.window}</b><br/>{number(e.rows_out)} rows{kept}<br/>cost {number(e.cost)}{measured}<br/>{users}"
 
 
 def _quoted(text: str) -> str:

@@ -113,10 +113,14 @@ class WindowGroup:
 
 @dataclass(frozen=True)
 class Result:
-    """What one window of one query is emitted from; begin and until in microseconds bound the instances' starts."""
+    """What one window of one query is emitted from, and by which SQL.
+
+    together: the id of the step that it is computed from in one pass with other windows of its query.
+    """
 
     emission: Emission
     sql: str
+    together: str | None = None
 
 
 @dataclass(frozen=True)

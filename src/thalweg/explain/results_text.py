@@ -31,7 +31,7 @@ def switch_lines(view: PlanView) -> Iterator[str]:
     places = {(r.emission.query, r.emission.window_id) for r in view.ending}
     fresh = [r.emission for r in view.results if r.emission.begin is not None and _place(r) not in places]
     for (query, begin), count in Counter((e.query, e.begin) for e in fresh).items():
-        yield f"{query} began in mid-stream: {counted(count, 'window')} with instances from {moment(begin or 0)} on"
+        yield f"{query} begins in mid-stream: {counted(count, 'window')} with instances from {moment(begin or 0)} on"
     for until in dict.fromkeys(r.emission.until for r in view.ending):
         yield f"switch in progress: instances that start from {moment(until or 0)} on are computed in another way"
         yield from (f"  {_handed_over(view, r)}" for r in view.ending if r.emission.until == until)

@@ -112,7 +112,8 @@ def _steps(view: PlanView) -> Iterator[str]:
             seen.add(step.id)
             yield from _indented([f"{'lift' if step.source is None else 'derive'} {step.id}: {step.window}", f"  {step.sql}"])
     for result in view.results:
-        yield from _indented([f"emit {result.emission.query}: {result.emission.window_id}", f"  {result.sql}"])
+        together = f" (in one pass with other windows from {result.together})" if result.together else ""
+        yield from _indented([f"emit {result.emission.query}: {result.emission.window_id}{together}", f"  {result.sql}"])
 
 
 def _indented(lines: Iterable[str], times: int = 1) -> Iterator[str]:

@@ -20,8 +20,8 @@ _SHORT = {"day": "d", "hour": "h", "minute": "min", "second": "s", "millisecond"
 def number(value: float) -> str:
     """A count or a cost in few characters.
 
-    >>> [number(v) for v in (0, 0.004, 7.25, 600, 9999.6, 61_805, 1_250_000, 3.2e20)]
-    ['0', '0.004', '7.3', '600', '10.0k', '61.8k', '1.25M', '3.2e+20']
+    >>> [number(v) for v in (0, 0.004, 7.2, 600, 9999.6, 61_805, 1_250_000, 3.2e20)]
+    ['0', '0.004', '7.2', '600', '10.0k', '61.8k', '1.25M', '3.2e+20']
     """
     if value >= 1e15:
         return f"{value:.1e}"

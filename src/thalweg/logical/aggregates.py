@@ -84,10 +84,6 @@ def _extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call
     return Part(function + "_pair", lambda c: c.of(function, ordered(c), only(c)), lambda col: f"{function}({col})")
 
 
-def _is_integer(type_: str) -> bool:
-    return type_ in INTEGERS or type_.startswith("DECIMAL") and type_.endswith(",0)")
-
-
 def _lower_sum(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
     return f"TRY_CAST({parts[0]} AS BIGINT)" if types[0] in INTEGERS else parts[0]
 
@@ -137,6 +133,10 @@ def _present(arg: int) -> Callable[[Call], str | None]:
     return lambda c: f"{c.args[arg]} IS NOT NULL"
 
 
+def _quantile(values: str, fraction: str) -> str:
+    return f"list_aggregate({values}, 'quantile_cont', {fraction})::DOUBLE"
+
+
 def _define(*functions: AggregateFunction) -> dict[str, AggregateFunction]:
     return {f.name: f for f in functions}
 
@@ -158,15 +158,13 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
     AggregateFunction("MAX_BY", 2, (_extreme("max", _pair(1, 0), _present(1)),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
     AggregateFunction("FIRST", 1, (_extreme("min", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
     AggregateFunction("LAST", 1, (_extreme("max", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
-    AggregateFunction(
-        "COUNT_DISTINCT", 1, (SET,), lambda p, t, a: f"coalesce(len({p[0]}), 0)::BIGINT", overlap_safe=True, holistic=True
-    ),
-    AggregateFunction("MEDIAN", 1, (VALUES,), lambda p, t, a: f"list_aggregate({p[0]}, 'quantile_cont', 0.5)::DOUBLE", holistic=True, numeric=True),
+    AggregateFunction("COUNT_DISTINCT", 1, (SET,), lambda p, t, a: f"coalesce(len({p[0]}), 0)::BIGINT", overlap_safe=True, holistic=True),
+    AggregateFunction("MEDIAN", 1, (VALUES,), lambda p, t, a: _quantile(p[0], "0.5"), holistic=True, numeric=True),
     AggregateFunction(
         "PERCENTILE",
         1,
         (VALUES,),
-        lambda p, t, a: f"list_aggregate({p[0]}, 'quantile_cont', {a[0]})::DOUBLE",
+        lambda p, t, a: _quantile(p[0], a[0]),
         holistic=True,
         numeric=True,
         params=1,

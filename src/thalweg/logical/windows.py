@@ -25,7 +25,7 @@ class Window:
     offset: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.slide or not 0 < self.range:
+        if not self.slide > 0 or not self.range > 0:
             raise ValueError(f"a window needs a positive range and slide, not {self.range} by {self.slide}")
         object.__setattr__(self, "offset", self.offset % self.slide)
 

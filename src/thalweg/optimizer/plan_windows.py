@@ -9,12 +9,12 @@ from typing import Literal, get_args
 from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.edges import Edges, priced
-from thalweg.optimizer.cost.steps import compresses, engine_weights
+from thalweg.optimizer.cost.steps import compresses, engine_weights, opened_cost
 from thalweg.optimizer.cost.windows import forest_cost, paper_weights, period
 from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.forest import Forest, Step, in_time
 from thalweg.optimizer.rules.best_forest import best_forest
-from thalweg.optimizer.rules.flatten import flatten, opened_cost
+from thalweg.optimizer.rules.flatten import flatten
 from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
 from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
 from thalweg.optimizer.statistics import WindowStatistics

@@ -11,7 +11,8 @@ class Constants:
 
     row: add a row to an instance. combine: read a (key, instance) row of a source once. total: add a (key, instance) row
     to a running total, in order of time. exchange: send a (key, instance) row made before the exchange. value: move one
-    value of a holistic partial aggregate. step: run a step in a batch. opened: keep a derived window at hand for others that are computed from it.
+    value of a holistic partial aggregate. step: run a step in a batch. opened: keep a derived window at hand for others that
+    are computed from it.
     A factor window is not considered if its (key, instance) rows are more than the part `compression` of the rows in it. With
     no statistics, if its slide is less than the part `finest` of the smallest slide asked for, and than `narrowest` microseconds.
     """

@@ -76,17 +76,23 @@ def compresses(w: Window, statistics: WindowStatistics, constants: Constants, si
 
 def engine_cost(forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None) -> float:
     """The cost of a plan per batch, in hash-aggregate updates."""
-    weigh = engine_weights(statistics, constants or Constants(), traits)
-    return sum(priced(s, weigh) for s in forest)
+    return sum(e.cost for e in estimates(forest, traits, statistics, constants))
+
+
+def opened_cost(forest: Forest, opened: float) -> float:
+    """What the derived windows that others read cost beyond their steps."""
+    sources = {s.source for s in forest}
+    return opened * sum(1 for s in forest if s.source is not None and s.window in sources)
 
 
 def estimates(forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None) -> tuple[StepEstimate, ...]:
     """What each step of a plan is expected to read, make, keep and cost per batch."""
-    weigh = engine_weights(statistics, constants or Constants(), traits)
-    return tuple(_estimate(s, forest, statistics, weigh) for s in forest)
+    constants = constants or Constants()
+    weigh = engine_weights(statistics, constants, traits)
+    return tuple(_estimate(s, forest, statistics, weigh, constants.opened) for s in forest)
 
 
-def _estimate(step: Step, forest: Forest, statistics: WindowStatistics, weigh: Weigh) -> StepEstimate:
+def _estimate(step: Step, forest: Forest, statistics: WindowStatistics, weigh: Weigh, opened: float) -> StepEstimate:
     w, batch = step.window, statistics.batch
     rows = distinct_keys(statistics, w.range)
     if step.source is None:
@@ -96,6 +102,7 @@ def _estimate(step: Step, forest: Forest, statistics: WindowStatistics, weigh: W
     else:
         rows_in = batch / w.slide * step.combined * distinct_keys(statistics, step.source.range)
     # An instance from the rows is kept while it is open, and any while a longer one that reads it is.
-    kept = max((u.window.range for u in forest.users(w)), default=0)
-    kept = max(kept, w.range if step.source is None else 0)
-    return StepEstimate(step, rows_in, batch / w.slide * rows, kept / w.slide * rows, priced(step, weigh))
+    users = forest.users(w)
+    kept = max([w.range if step.source is None else 0, *(u.window.range for u in users)])
+    cost = priced(step, weigh) + (opened if users and step.source is not None else 0.0)
+    return StepEstimate(step, rows_in, batch / w.slide * rows, kept / w.slide * rows, cost)

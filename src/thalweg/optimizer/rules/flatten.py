@@ -23,11 +23,6 @@ def flatten(forest: Forest, weigh: Weigh, edges: Edges, opened: float) -> Forest
     return forest
 
 
-def opened_cost(forest: Forest, opened: float) -> float:
-    """What the derived windows that others read cost beyond their steps."""
-    return opened * sum(1 for s in forest if s.source is not None and forest.users(s.window))
-
-
 def _moved(user: Step, step: Step, weigh: Weigh, edges: Edges) -> Step | None:
     """A user of a step computed from what the step itself is computed from, if that can be."""
     assert step.source is not None
