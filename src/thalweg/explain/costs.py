@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from thalweg.explain.model import KnownStatistics, ModeCosts
+from thalweg.optimizer.cost.steps import StepEstimate
 from thalweg.optimizer.cost.windows import period
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.plan_windows import MODES, costs, factors
@@ -14,9 +15,8 @@ from thalweg.plan.build import Group, Kind
 from thalweg.planning import WindowPlanner, features_of, group_name
 
 
-def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, steps: Iterable[Step]) -> ModeCosts:
+def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, expected: Collection[StepEstimate]) -> ModeCosts:
     """The costs of all modes beside that of the steps in force."""
-    steps = tuple(steps)
     unit, size = time_unit(kind.windows)
     forests = {mode: forest_of(mode, group, kind, planner) for mode in MODES}
     return ModeCosts(
@@ -26,8 +26,8 @@ def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, steps: Iterable
         paper={str(m): c for m, c in costs(kind.windows, kind.traits, features_of(planner.config)).items()},
         engine={mode: planner.cost(group, forest, kind.traits) for mode, forest in forests.items()},
         factors=factors(kind.windows, kind.traits),
-        current=planner.cost(group, Forest(steps), kind.traits),
-        same=tuple(mode for mode, forest in forests.items() if _meaning(forest) == _meaning(steps)),
+        current=sum(e.cost for e in expected),
+        same=tuple(mode for mode, forest in forests.items() if _meaning(forest) == _meaning(e.step for e in expected)),
     )
 
 

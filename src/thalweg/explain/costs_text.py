@@ -49,8 +49,10 @@ def reason(view: WindowGroup, chosen: str | None) -> str:
     c = view.costs
     winner = min(reversed(MODES), key=lambda m: c.engine[m])
     what = f"{chosen or 'the plan in force'} costs {ratio(c.current, c.engine['naive'])} of naive{_because(view)}"
+    if chosen == "naive":
+        what = "every window reads the rows"
     if c.engine[winner] < c.current * 0.995:
-        return f"{what}; {winner} would cost {ratio(c.engine[winner], c.engine['naive'])}"
+        return f"{what}; {winner} would cost {ratio(c.engine[winner], c.engine['naive'])} of naive"
     others = [m for m in c.same if m != chosen]
     return f"{what}; {joined(others)} {'makes' if len(others) == 1 else 'make'} the same plan" if others else f"{what}; no mode costs less"
 
@@ -64,7 +66,7 @@ def _because(view: WindowGroup) -> str:
     roots = sum(s.source is None for s in view.steps)
     said = [f"{counted(roots, 'window')} read{'s' if roots == 1 else ''} the rows"]
     if derived:
-        span = f"{min(derived)}" if min(derived) == max(derived) else f"{min(derived)} to {max(derived):,}"
+        span = f"{min(derived):,}" if min(derived) == max(derived) else f"{min(derived):,} to {max(derived):,}"
         said.append(f"{len(derived)} combine{'s' if len(derived) == 1 else ''} {span} instances of another")
     if totals:
         said.append(f"{totals} subtract{'s' if totals == 1 else ''} running totals")

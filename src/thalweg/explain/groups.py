@@ -79,7 +79,7 @@ class _Reader:
             traits=kind.traits,
             graph=coverage(kind),
             steps=tuple(self._step(f, expected[f.id]) for f in fragments),
-            costs=mode_costs(group, kind, self.planner, (expected[f.id].step for f in fragments)),
+            costs=mode_costs(group, kind, self.planner, expected.values()),
             statistics=known_statistics(group, self.planner),
         )
 

@@ -24,6 +24,7 @@ LEGEND = {
     "old": "until the switch is over",
 }
 EXPECTED = "rows, kept: (key, instance) rows expected per batch, and between batches; bar: cost beside the dearest window's"
+RAN = "; ran: the last batch"
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def edge_label(step: WindowStep) -> str:
 def _legend(view: PlanView, y: float) -> list[str]:
     """What the boxes that there are mean."""
     kinds = {kind_of(s) for g in view.groups for s in g.steps}
-    parts, x = [text(MARGIN, y + 14, EXPECTED, "quiet small")], MARGIN
+    parts, x = [text(MARGIN, y + 14, EXPECTED + (RAN if view.batch is not None else ""), "quiet small")], MARGIN
     for kind, said in LEGEND.items():
         if kind in kinds:
             parts += [box(x, y + 26, 22, 12, kind, 3), text(x + 30, y + 36, said, "quiet small")]

@@ -7,10 +7,12 @@ from thalweg.explain.model import WindowGroup, WindowStep
 from thalweg.explain.shapes import box, hinted, text
 from thalweg.explain.words import cut, listed, number, window_text
 
-BOX: Size = (204.0, 78.0)
+BOX: Size = (216.0, 78.0)
 LINE = 16.0
 PADDING = 10.0
 ROWS_HEIGHT = 46.0
+FITS = 34
+"""The characters of a small line that a box has room for."""
 
 
 def kind_of(step: WindowStep) -> str:
@@ -34,7 +36,7 @@ def step_box(step: WindowStep, x: float, y: float, size: Size, most: float) -> s
     on = "" if step.factor else " on"
     lines = [text(x + PADDING, y + 20, name_of(step), f"name{on}")]
     for i, said in enumerate(_facts(step)):
-        lines.append(text(x + PADDING, y + 38 + LINE * i, cut(said, 33), f"small{on}"))
+        lines.append(text(x + PADDING, y + 38 + LINE * i, cut(said, FITS), f"small{on}"))
     share = (size[0] - 2 * PADDING) * step.expected.cost / most
     foot = box(x + PADDING, y + size[1] - 9, max(share, 1), 3, "share", 1.5)
     return hinted(hint(step), [box(x, y, *size, kind_of(step)), *lines, foot])
@@ -42,7 +44,7 @@ def step_box(step: WindowStep, x: float, y: float, size: Size, most: float) -> s
 
 def name_of(step: WindowStep) -> str:
     """A window in the room that a box has."""
-    return str(step.window) if len(str(step.window)) <= 22 else cut(window_text(step.window), 24)
+    return str(step.window) if len(str(step.window)) <= 23 else cut(window_text(step.window), 25)
 
 
 def _facts(step: WindowStep) -> list[str]:
@@ -51,14 +53,15 @@ def _facts(step: WindowStep) -> list[str]:
     facts = [f"{number(e.rows_out)} rows{kept}, cost {number(e.cost)}"]
     if step.measured is not None:
         facts.append(_measured(step))
-    return [*facts, "factor window" if step.factor else listed(step.queries, 33)]
+    return [*facts, "factor window" if step.factor else listed(step.queries, FITS)]
 
 
 def _measured(step: WindowStep) -> str:
     m = step.measured
     if m is None or m.rows is None or m.millis is None:
-        return "measured with the results"
-    return f"measured {number(m.rows)} rows, {number(m.millis)} ms" + (f", {number(m.state_rows)} kept" if m.state_rows else "")
+        return "ran with the results"
+    kept = f", {number(m.state_rows)} kept" if m.state_rows else ""
+    return f"ran: {number(m.rows)} rows{kept}, {number(m.millis)} ms"
 
 
 def hint(step: WindowStep) -> str:

@@ -96,7 +96,7 @@ def window_text(window: Window) -> str:
     ('15 min by 5 min', '10 s')
     """
     text = _short(window.range) if window.tumbling else f"{_short(window.range)} by {_short(window.slide)}"
-    return f"{text} offset {_short(window.offset)}" if window.offset else text
+    return f"{text} + {_short(window.offset)}" if window.offset else text
 
 
 def _short(micros: int) -> str:

@@ -1,0 +1,8 @@
+-- The mode naive by name.
+CREATE STREAM bid (auction BIGINT, price BIGINT, channel STRING, at TIMESTAMP)
+  WITH (format = 'parquet', path = 'data/bid', time = 'at', watermark = '5 seconds');
+
+SET plan.windows = 'naive';
+CREATE QUERY low AS
+  SELECT auction, window_id, window_end, MIN(price) AS low FROM bid
+  GROUP BY auction, WINDOWS(TUMBLE '20 seconds', TUMBLE '30 seconds', TUMBLE '40 seconds');
