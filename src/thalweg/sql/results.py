@@ -46,6 +46,8 @@ class Results:
     def _name(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Column):
             return self.rows.column(node) or node.name.lower()
+        if isinstance(node, WindowCall):
+            return "window"
         return node.name if isinstance(node, exp.Dot) else self.rows.source.written(node)
 
     def _leaf(self, node: exp.Expr, in_having: bool) -> str | None:

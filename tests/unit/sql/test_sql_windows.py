@@ -5,6 +5,7 @@ import pytest
 from sql_support import bound, meaning
 
 from thalweg.logical.windows import SECOND, NamedWindow, Window
+from thalweg.testing.bound import bind_text
 
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 WINDOWS = [
@@ -90,3 +91,9 @@ def test_one_window_under_two_ids() -> None:
     query = bound("SELECT COUNT(*) FROM bid GROUP BY WINDOWS(TUMBLE '1 minute' AS 'a', TUMBLE '60 seconds' AS 'b')")
     assert [w.id for w in query.windows] == ["a", "b"]
     assert query.windows[0].window == query.windows[1].window
+
+
+def test_an_unnamed_window_is_called_window() -> None:
+    stream = "CREATE STREAM s (v BIGINT, at TIMESTAMP) WITH (time = 'at');"
+    made = bind_text(f"{stream} CREATE QUERY q AS SELECT window(at, '1 minute'), COUNT(*) AS n FROM s GROUP BY window(at, '1 minute')")
+    assert [o.name for o in made.queries["q"].outputs] == ["window", "n"]
