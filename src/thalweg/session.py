@@ -241,7 +241,8 @@ class Session:
     def spark(self) -> Any:
         """The Spark session, started when first needed."""
         if self._spark is None:
-            self._spark = start_spark(self._master)
+            self.directory.create()
+            self._spark = start_spark(self._master, log=self.directory.root / "spark.log")
         return self._spark
 
     @property

@@ -24,7 +24,7 @@ from thalweg.testing.strategies import WorkloadCase, workloads
 MODES = ("naive", "shared", "paper", "best")
 
 
-def run_case(case: WorkloadCase, mode: str, restarts: set[int], partitions: list[int], switches: dict[int, str]) -> None:
+def check_case(case: WorkloadCase, mode: str, restarts: set[int], partitions: list[int], switches: dict[int, str]) -> None:
     root = Path(tempfile.mkdtemp())
     try:
         bound = bind_text(case.sql, directory=root / "in")
@@ -54,12 +54,12 @@ parallelism = hs.lists(hs.integers(1, 3), min_size=1, max_size=3)
 @pytest.mark.parametrize("mode", MODES)
 @given(case=workloads(), restarts=steps, partitions=parallelism)
 def test_engine_equals_definition(mode: str, case: WorkloadCase, restarts: set[int], partitions: list[int]) -> None:
-    run_case(case, mode, restarts, partitions, {})
+    check_case(case, mode, restarts, partitions, {})
 
 
 @given(case=workloads(), restarts=steps, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), hs.sampled_from(MODES)))
 def test_plan_switches_change_nothing(case: WorkloadCase, restarts: set[int], partitions: list[int], switches: dict[int, str]) -> None:
-    run_case(case, "best", restarts, partitions, switches)
+    check_case(case, "best", restarts, partitions, switches)
 
 
 def test_a_switch_does_not_count_parts_twice() -> None:
@@ -71,4 +71,4 @@ def test_a_switch_does_not_count_parts_twice() -> None:
     mixed = "SELECT window_start, MEDIAN(v) AS m, VAR_SAMP(v) AS s, COUNT(*) AS n, MAX(v) AS h FROM s0 GROUP BY WINDOWS({})"
     queries = (mixed.format("TUMBLE '1 second', TUMBLE '2 seconds'"), mixed.format("HOP '2 seconds' BY '1 second'"))
     for switches in ({1: "shared", 2: "best", 3: "paper", 4: "naive"}, {2: "naive", 3: "best"}):
-        run_case(WorkloadCase((stream,), (batches,), queries), "best", set(), [2], switches)
+        check_case(WorkloadCase((stream,), (batches,), queries), "best", set(), [2], switches)

@@ -84,16 +84,16 @@ def splits(script: Script, engine: LocalEngine, how: str) -> list[tuple[str, pa.
 @pytest.mark.parametrize("how", ["whole", "rows"])
 def test_other_splits(script: Script, how: str, tmp_path: Path) -> None:
     engine = engine_for(script, tmp_path)
-    run(engine, tmp_path, splits(script, engine, how), [2])
+    check_run(engine, tmp_path, splits(script, engine, how), [2])
 
 
 @by_name
 def test_other_parallelism(script: Script, tmp_path: Path) -> None:
     engine = engine_for(script, tmp_path, partitions=3)
-    run(engine, tmp_path, splits(script, engine, "rows"), [3, 1, 4, 2])
+    check_run(engine, tmp_path, splits(script, engine, "rows"), [3, 1, 4, 2])
 
 
-def run(engine: LocalEngine, root: Path, batches: Sequence[tuple[str, pa.Table]], partitions: list[int]) -> None:
+def check_run(engine: LocalEngine, root: Path, batches: Sequence[tuple[str, pa.Table]], partitions: list[int]) -> None:
     fed: dict[str, list[pa.Table]] = {}
     for i, (stream, table) in enumerate(batches):
         if len(partitions) > 1:

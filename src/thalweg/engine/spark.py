@@ -55,8 +55,8 @@ def check_java() -> None:
         raise EnvironmentProblem(f"Spark needs Java 17 or later, {java} is {found[1]}", JAVA_HINT)
 
 
-def start_spark(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
-    """A local session by default; any master that Spark knows."""
+def start_spark(master: str | None = None, settings: dict[str, str] | None = None, log: Path | None = None) -> Any:
+    """A local session by default; any master that Spark knows. Its own words go to `log`."""
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -70,7 +70,7 @@ def start_spark(master: str | None = None, settings: dict[str, str] | None = Non
     for key, value in {**SETTINGS, **STREAMING, "spark.driver.extraJavaOptions": options, **(settings or {})}.items():
         builder = builder.config(key, value)
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-    log = Path(tempfile.mkdtemp(prefix="thalweg-spark-")) / "spark.log"
+    log = log or Path(tempfile.mkdtemp(prefix="thalweg-spark-")) / "spark.log"
     try:
         with _stderr_to(log):
             return builder.getOrCreate()
@@ -84,7 +84,7 @@ def _stderr_to(log: Path) -> Iterator[None]:
     """While the JVM starts, standard error goes to a file; the JVM keeps it, so its chatter stays out of the terminal."""
     sys.stderr.flush()
     kept = os.dup(2)
-    with log.open("w") as file:
+    with log.open("a") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield
