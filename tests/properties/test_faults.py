@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -71,3 +72,16 @@ def assert_nothing_left_over(engine: LocalEngine, root: Path) -> None:
     found = {str(p.relative_to(root / "run" / "state")) for p in (root / "run" / "state").rglob("*.arrow")}
     assert found == named
     assert not list(root.rglob(f"{STAGING}/*"))
+
+
+def test_a_directory_made_anew_has_nothing_of_the_old_one(tmp_path: Path) -> None:
+    """Worker processes live on: what they remember of a deleted session must not meet the next one in the same place."""
+    for shift in (0, 1000):
+        tables = [t.set_column(1, "v", pa.compute.add(t.column("v"), shift)) for t in batches()[:2]]
+        engine = engine_at(tmp_path)
+        for path in write_batches(tmp_path / "in" / "s", engine.streams[0], tables):
+            engine.batch([("s", str(path))])
+        for query in engine.queries:
+            compare(engine.results(query), reference(query, engine.streams[0], tables))
+        shutil.rmtree(tmp_path / "run")
+        shutil.rmtree(tmp_path / "in")

@@ -33,7 +33,7 @@ def steps(forest: Forest) -> list[tuple[int, int, int | None, str, int]]:
 @pytest.mark.parametrize("traits", [MIN, VARIANCE], ids=["MIN", "VARIANCE"])
 def test_an_hour_by_the_second_takes_a_chain(traits: Traits) -> None:
     plan = plan_windows([seconds(3600, 1)], traits, "best", BUSY)
-    assert sum(s.combined for s in plan) <= 36  # 24 in the longest chain; a link less may cost less than what it saves
+    assert sum(s.combined for s in plan) <= 30
     assert steps(plan)[0] == (1, 1, None, "rows", 0)
     naive = plan_windows([seconds(3600, 1)], traits, "naive")
     assert engine_cost(naive, traits, BUSY) > 1000 * engine_cost(plan, traits, BUSY)

@@ -33,7 +33,15 @@ def compiled(path: str) -> Compiled:
     return Compiled(plan, {f.id: f for f in plan.fragments}, lifts, emission_steps(plan), inlined, bundled(plan, inlined))
 
 
-@lru_cache(maxsize=2)
 def manifest(path: str | None) -> manifests.Manifest:
     """The manifest that a batch starts from."""
-    return manifests.Manifest() if path is None else manifests.read(Path(path))
+    if path is None:
+        return manifests.Manifest()
+    stat = Path(path).stat()
+    return _read_manifest(path, stat.st_ino, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _read_manifest(path: str, inode: int, changed: int) -> manifests.Manifest:
+    """Workers outlive sessions, and a session directory made anew has manifests of the same names: so the file itself is the key."""
+    return manifests.read(Path(path))
