@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.config import Config
 from thalweg.errors import UsageError
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 from thalweg.logical.stream import Relation, Stream
 
@@ -18,7 +19,7 @@ class Catalog:
 
     streams: Mapping[str, Stream] = field(default_factory=dict)
     relations: Mapping[str, Relation] = field(default_factory=dict)
-    queries: Mapping[str, Query] = field(default_factory=dict)
+    queries: Mapping[str, Query | JoinQuery] = field(default_factory=dict)
     config: Config = field(default_factory=Config)
 
     def with_stream(self, stream: Stream) -> Catalog:
@@ -36,7 +37,7 @@ class Catalog:
         self._free(relation.name, self.streams, {n: r for n, r in self.relations.items() if r != relation})
         return replace(self, relations={**self.relations, relation.name: relation})
 
-    def with_query(self, query: Query) -> Catalog:
+    def with_query(self, query: Query | JoinQuery) -> Catalog:
         """One more query."""
         if query.name in self.queries:
             raise UsageError(f"query {query.name} exists already", f"drop it first (DROP QUERY {query.name}), or use another name")
@@ -50,7 +51,7 @@ class Catalog:
     def without_stream(self, name: str) -> Catalog:
         """Without a stream that no query reads."""
         known(name, self.streams, "stream")
-        users = [q.name for q in self.queries.values() if q.stream == name]
+        users = [q.name for q in self.queries.values() if name in q.streams]
         if users:
             raise UsageError(f"stream {name} is read by {', '.join(users)}", "drop these queries first")
         return replace(self, streams={n: s for n, s in self.streams.items() if n != name})
@@ -58,6 +59,9 @@ class Catalog:
     def without_relation(self, name: str) -> Catalog:
         """Without a static table."""
         known(name, self.relations, "table")
+        users = [q.name for q in self.queries.values() if isinstance(q, JoinQuery) and name in q.relations]
+        if users:
+            raise UsageError(f"table {name} is read by {', '.join(users)}", "drop these queries first")
         return replace(self, relations={n: r for n, r in self.relations.items() if n != name})
 
     def _free(self, name: str, *taken: Mapping[str, object]) -> None:

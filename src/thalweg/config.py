@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -12,10 +13,18 @@ N = TypeVar("N", int, float)
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "plan.windows": ("naive", "shared", "paper", "best"),
+    "plan.evaluate": ("best", "snapshot", "delta", "expiry", "materialize"),
+    "plan.join": ("best", "hash", "loop"),
+    "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
 }
+_EARLY = re.compile(r"best|lap|eap[01]+")
 FEATURES = ("sparse", "tiling", "chains", "prefix", "slots", "search")
 KEYS = {
     "plan.windows": "how windows are computed: naive, shared, paper or best",
+    "plan.early_aggregation": "which inputs of a join are aggregated first: LAP (none), EAP10, EAP11, ..., or best",
+    "plan.evaluate": "how aggregates over joins are evaluated: snapshot, delta, expiry, materialize or best",
+    "plan.join": "how partners are found: hash, loop (nested loops) or best",
+    "plan.invalidate": "when rows of a join are forgotten: slot, probe, probe-and-insert, probe-all or both-all",
     "partitions": "hash ranges of state and parallel tasks; default: the cores of the Spark session",
     "trigger": "seconds between micro-batches; 0 runs them one after another",
     **{f"plan.windows.{f}": f"whether the plan `best` may use {f}: true or false" for f in FEATURES},
@@ -27,6 +36,10 @@ class Config:
     """The settings in force."""
 
     windows: str = "best"
+    early_aggregation: str = "best"
+    evaluate: str = "best"
+    join: str = "best"
+    invalidate: str = "slot"
     features_off: frozenset[str] = frozenset()
     partitions: int | None = None
     trigger: float = 0.0
@@ -43,8 +56,12 @@ def with_setting(config: Config, key: str, value: str) -> Config:
     if key in CHOICES and value.lower() not in CHOICES[key]:
         raise UsageError(f"{key} can't be {value!r}", f"use one of {', '.join(CHOICES[key])}")
     config = replace(config, given=(*(g for g in config.given if g[0] != key), (key, value)))
-    if key == "plan.windows":
-        return replace(config, windows=value.lower())
+    if key == "plan.early_aggregation":
+        if not _EARLY.fullmatch(value.lower()):
+            raise UsageError(f"{key} can't be {value!r}", "use best, LAP, or EAP with a digit 0 or 1 for each input, as EAP10")
+        return replace(config, early_aggregation="best" if value.lower() == "best" else value.upper())
+    if key in CHOICES:
+        return replace(config, **{key.removeprefix("plan."): value.lower()})  # type: ignore[arg-type]
     if key == "partitions":
         return replace(config, partitions=_number(key, value, int, 1))
     if key == "trigger":

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
 from thalweg.config import FEATURES, Config
+from thalweg.errors import UsageError
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.windows import Window
+from thalweg.optimizer.cost.calibration import JoinConstants
+from thalweg.optimizer.cost.join_engine import distinct, estimate
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.forest import Forest, Step
+from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider, may_evaluate
 from thalweg.optimizer.plan_windows import Mode, plan_windows
-from thalweg.optimizer.statistics import WindowStatistics
+from thalweg.optimizer.statistics import InputStatistics, JoinStatistics, WindowStatistics
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.plan.build import Group
-from thalweg.plan.nodes import Fragment, Plan
+from thalweg.plan.join_sides import sides_of
+from thalweg.plan.nodes import Fragment, Plan, Side
 from thalweg.state.manifest import Manifest, Seen
 
 # What a stream is taken for before anything of it was seen.
 ASSUMED = WindowStatistics(rate=1_000, keys=100, batch=60_000_000)
+ASSUMED_SETS = 1_000.0
+ASSUMED_GROUPS = 50.0
+CONSTANTS = JoinConstants()
 CLEAR_GAIN = 1.25
+Counts = Sequence[tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,18 @@ class WindowPlanner:
     def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
         """The plan of the windows of a group."""
         return _forest(tuple(sorted(windows)), traits, cast(Mode, self.config.windows), self.statistics(group), features_of(self.config))
+
+    def join(self, query: JoinQuery) -> JoinChoice:
+        """The plan of a join query."""
+        return self.considered(query)[0].choice
+
+    def considered(self, query: JoinQuery) -> tuple[Considered, ...]:
+        """The plans of a join query that the settings leave open, cheapest first."""
+        c = self.config
+        found = consider(query, join_statistics(self.seen, query), Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), CONSTANTS)
+        if not found:
+            raise UsageError(f"query {query.name} has no plan {_wished(c)}", _no_plan_hint(query, c))
+        return found
 
     def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
         """What a plan costs per batch, in hash-aggregate updates."""
@@ -79,7 +101,19 @@ def group_name(group: Group) -> str:
 
 def worth_replanning(plan: Plan, candidate: Plan, seen: Seen) -> bool:
     """Whether another plan is clearly better by what was seen of the stream."""
-    return plan_cost(plan, seen) > CLEAR_GAIN * plan_cost(candidate, seen)
+    return plan_cost(plan, seen) > CLEAR_GAIN * plan_cost(candidate, seen) or _joins_cost(plan, seen) > CLEAR_GAIN * _joins_cost(
+        candidate, seen
+    )
+
+
+def _joins_cost(plan: Plan, seen: Seen) -> float:
+    """The predicted work of all joins of a plan, per second of stream."""
+    total = 0.0
+    for join in plan.joins:
+        query = plan.join_query(join.query)
+        early = tuple(plan.side(s).early for s in join.sides)
+        total += estimate(query, early, join.evaluate, join.method, join_statistics(seen, query), CONSTANTS).nanos
+    return total
 
 
 def plan_cost(plan: Plan, seen: Seen) -> float:
@@ -99,8 +133,13 @@ def step_of(plan: Plan, fragment: Fragment) -> Step:
     return Step(fragment.window, source, fragment.how, 2 if fragment.how == "prefix" else len(fragment.pieces), fragment.factor)
 
 
-def learned(before: Seen, spans: Iterable[tuple[str, int, int]], keys: Iterable[tuple[str, float]]) -> Seen:
-    """What is known after a batch: (stream, rows, microseconds of event time) and (group, keys per slot), half old, half new."""
+def learned(
+    before: Seen, spans: Iterable[tuple[str, int, int]], keys: Iterable[tuple[str, float]], sides: Mapping[str, Counts] | None = None
+) -> Seen:
+    """What is known after a batch: (stream, rows, microseconds of event time) and (group, keys per slot), half old, half new.
+
+    `sides` are counts of distinct values, of which the last are the best known.
+    """
     streams, groups = dict(before.streams), dict(before.keys)
     for stream, rows, micros in spans:
         if rows > 0 and micros > 0:
@@ -109,4 +148,64 @@ def learned(before: Seen, spans: Iterable[tuple[str, int, int]], keys: Iterable[
             streams[stream] = ((old[0] + rate) / 2, (old[1] + batch) / 2)
     for group, count in keys:
         groups[group] = (groups.get(group, count) + count) / 2
-    return Seen(streams, groups)
+    counted = {name: _counted(counts) for name, counts in (sides or {}).items()}
+    return Seen(streams, groups, {**before.sides, **counted})
+
+
+def _counted(counts: Counts) -> tuple[float, float, float]:
+    """The share of rows that were chosen, and the distinct values there are, from (rows, chosen, values, keys) of each task."""
+    rows, chosen = sum(c[0] for c in counts), sum(c[1] for c in counts)
+    largest = max(counts, key=lambda c: c[1])
+    share = chosen / rows if rows else 1.0
+    return share, population(largest[1], largest[2]), population(largest[1], largest[3])
+
+
+def population(rows: float, values: float) -> float:
+    """How many values there are, if so many rows had so many distinct ones: the inverse of `distinct`.
+
+    >>> round(population(1000, distinct(1000, 500)))
+    500
+    """
+    if rows <= 0 or values <= 0:
+        return 1.0
+    low, high = values, rows * 1e3
+    if distinct(rows, high) <= values:
+        return high
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if distinct(rows, middle) < values else (low, middle)
+    return low
+
+
+def join_statistics(seen: Seen | None, query: JoinQuery) -> JoinStatistics:
+    """What is known of a join's inputs, or what is assumed of them."""
+    known = seen or Seen()
+    sides = sides_of(query, (True,) * len(query.inputs))
+    inputs = tuple(_input_statistics(known, side) for side in sides)
+    spans = [known.streams[s][1] for s in query.streams if s in known.streams]
+    groups = known.keys.get(f"join|{query.name}", ASSUMED_GROUPS if query.keys else 1.0)
+    return JoinStatistics(inputs, _rounded(max(groups, 1)), _rounded(max(spans, default=float(ASSUMED.batch))))
+
+
+def _input_statistics(seen: Seen, side: Side) -> InputStatistics:
+    rows, sets, keys = seen.sides.get(side_name(side), (None, ASSUMED_SETS, ASSUMED_SETS))
+    if side.static:
+        return InputStatistics(0.0, _rounded(sets), _rounded(keys), _rounded(rows or ASSUMED_SETS))
+    rate = seen.streams.get(side.source, (float(ASSUMED.rate), 0.0))[0]
+    return InputStatistics(_rounded(max(rate * (1.0 if rows is None else rows), 1e-6)), _rounded(sets), _rounded(keys))
+
+
+def side_name(side: Side) -> str:
+    """A side as a key of statistics, whatever plan it is of."""
+    return "|".join([side.source, " AND ".join(side.where), ", ".join(side.columns), str(side.required)])
+
+
+def _wished(config: Config) -> str:
+    wishes = {"plan.early_aggregation": config.early_aggregation, "plan.evaluate": config.evaluate, "plan.join": config.join}
+    return " and ".join(f"with {k} = {v}" for k, v in wishes.items() if v != "best")
+
+
+def _no_plan_hint(query: JoinQuery, config: Config) -> str:
+    if not may_evaluate(query, config.evaluate):
+        return "delta takes COUNT, SUM and AVG of exact numbers; use snapshot or expiry"
+    return f"it has {len(query.inputs)} inputs: use LAP, or EAP with {len(query.inputs)} digits"

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.errors import UsageError
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 
 ARROW_TYPES = {
@@ -30,7 +31,7 @@ def result_files(directory: str) -> list[Path]:
     return sorted(Path(directory).glob("batch-*.parquet"))
 
 
-def read_results(query: Query, directory: str) -> pa.Table:
+def read_results(query: Query | JoinQuery, directory: str) -> pa.Table:
     """All results so far; an empty table with the right columns where there are none yet."""
     files = result_files(directory)
     if files:

@@ -20,9 +20,8 @@ from thalweg.engine.runner import BatchProgress, Runner, Stopping, Workload
 from thalweg.engine.spark import prepare, source_evolution, start_spark
 from thalweg.errors import InternalError, UsageError
 from thalweg.explain import Explanation, explain
-from thalweg.logical.query import Query
 from thalweg.logical.stream import Stream
-from thalweg.plan.build import Planner, advance, build
+from thalweg.plan.build import AnyQuery, Planner, advance, build
 from thalweg.plan.codec import loads
 from thalweg.plan.nodes import Plan
 from thalweg.planning import planner_for
@@ -45,7 +44,7 @@ class QueryHandle:
         self._session, self.name = session, name
 
     @property
-    def query(self) -> Query:
+    def query(self) -> AnyQuery:
         """What it asks, as a frozen value."""
         return self._session.catalog.queries[self.name]
 
@@ -135,10 +134,11 @@ class Session:
         self._changed()
         return QueryHandle(self, query.name)
 
-    def _bind(self, select: st.ParsedSelect, name: str, into: str | None = None) -> Query:
-        return bind(select, name=name, into=into, streams=self.catalog.streams, infer=_infer)
+    def _bind(self, select: st.ParsedSelect, name: str, into: str | None = None) -> AnyQuery:
+        c = self.catalog
+        return bind(select, name=name, into=into, streams=c.streams, infer=_infer, relations=c.relations)
 
-    def _check_output(self, query: Query) -> None:
+    def _check_output(self, query: AnyQuery) -> None:
         """Refuse a result directory that another query uses, or that holds what this query did not write."""
         taken = {self.output_of(q): q.name for q in self.catalog.queries.values()}
         directory = self.output_of(query)
@@ -200,7 +200,7 @@ class Session:
             return self.explain(self.catalog.queries[statement.query], analyze=statement.analyze)
         return self.explain(analyze=statement.analyze)
 
-    def explain(self, query: Query | None = None, analyze: bool = False) -> Explanation:
+    def explain(self, query: AnyQuery | None = None, analyze: bool = False) -> Explanation:
         """How the workload (with this query) is computed, with the alternatives and their costs.
 
         With `analyze`, what the last batch measured stands beside what was expected; also after a restart.
@@ -208,10 +208,11 @@ class Session:
         manifest = self.latest_manifest() if analyze or self._runner is not None else Manifest()
         ran, planner = self._ran(manifest), planner_for(self.catalog.config, manifest)
         streams, queries = self.catalog.streams.values(), {**self.catalog.queries, **({query.name: query} if query else {})}.values()
+        relations = tuple(self.catalog.relations.values())
         if ran.queries:
-            plan = advance(ran, streams, queries, planner, manifest.tops, manifest.frontiers)
+            plan = advance(ran, streams, queries, planner, manifest.tops, manifest.frontiers, relations=relations)
         else:
-            plan = build(streams, queries, planner)
+            plan = build(streams, queries, planner, relations=relations)
         return explain(plan, planner, query.name if query else None, manifest if analyze and manifest.batch >= 0 else None)
 
     def _ran(self, manifest: Manifest) -> Plan:
@@ -231,7 +232,7 @@ class Session:
         """What the last committed batch left behind."""
         return self._runner.manifest if self._runner is not None else latest(self.directory.manifests)
 
-    def output_of(self, query: Query) -> str:
+    def output_of(self, query: AnyQuery) -> str:
         """The directory of a query's results."""
         return query.into if query.into and query.into != CONSOLE else str(self.directory.results / query.name)
 
@@ -305,7 +306,7 @@ class Session:
         queries, streams = self.catalog.queries.values(), self.catalog.streams.values()
         outputs = {q.name: self.output_of(q) for q in queries}
         outputs |= {f"late:{s.name}": s.late_rows for s in streams if s.late_rows}
-        self._runner.workload = Workload(tuple(streams), tuple(queries), outputs, self._replans)
+        self._runner.workload = Workload(tuple(streams), tuple(queries), outputs, self._replans, tuple(self.catalog.relations.values()))
 
     def replan(self) -> None:
         """Plan the whole workload again at the next batch, with what is known by then."""
@@ -372,6 +373,10 @@ class _Late:
     def cost(self, *args: Any) -> float:
         """Cost as things are now."""
         return self._current().cost(*args)
+
+    def join(self, query: Any) -> Any:
+        """Plan a join as things are now."""
+        return self._current().join(query)
 
 
 def _stream_of(name: str, columns: str | None, **options: Any) -> Stream:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.catalog import Catalog
+from thalweg.logical.join import JoinQuery, window_text
 from thalweg.logical.query import Query
 from thalweg.logical.windows import duration_text
 from thalweg.state.manifest import Counts, Manifest
@@ -25,10 +26,16 @@ class Table:
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
-def queries(catalog: Catalog, output_of: Callable[[Query], str]) -> Table:
+def queries(catalog: Catalog, output_of: Callable[[Query | JoinQuery], str]) -> Table:
     """SHOW QUERIES."""
-    rows = [(q.name, q.stream, ", ".join(w.id for w in q.windows), len(q.aggregates), output_of(q)) for q in catalog.queries.values()]
+    rows = [(q.name, ", ".join(q.streams), _windows(q), len(q.aggregates), output_of(q)) for q in catalog.queries.values()]
     return Table(("query", "stream", "windows", "aggregates", "results"), tuple(rows))
+
+
+def _windows(query: Query | JoinQuery) -> str:
+    if isinstance(query, Query):
+        return ", ".join(w.id for w in query.windows)
+    return ", ".join(f"{i.alias} {window_text(i)}" for i in query.inputs if i.is_stream)
 
 
 def streams(catalog: Catalog) -> Table:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from thalweg.errors import StateError
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 from thalweg.logical.stream import Stream
 from thalweg.plan.codec import loads
@@ -122,10 +123,10 @@ def _stream(stream: Stream, manifest: Manifest) -> StreamStatus:
     )
 
 
-def _query(query: Query, manifest: Manifest, session: Directory) -> QueryStatus:
+def _query(query: Query | JoinQuery, manifest: Manifest, session: Directory) -> QueryStatus:
     counts = manifest.queries.get(query.name, Counts())
     directory = query.into if query.into and query.into != CONSOLE else str(session.results / query.name)
-    return QueryStatus(query.name, query.stream, counts.rows, counts.late, directory)
+    return QueryStatus(query.name, ", ".join(query.streams), counts.rows, counts.late, directory)
 
 
 def _fragments(plan: Plan, manifest: Manifest) -> tuple[FragmentStatus, ...]:

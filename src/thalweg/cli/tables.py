@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from thalweg.cli.values import NULL, column_texts, is_number, one_line
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 
 _KEY, _AGGREGATE = re.compile(r'"k\d+"'), re.compile(r'"a\d+"')
@@ -30,7 +31,7 @@ def draw(header: Sequence[str], rows: Sequence[Sequence[Any]], plain: Collection
     return table
 
 
-def draw_results(query: Query, results: pa.Table) -> Table:
+def draw_results(query: Query | JoinQuery, results: pa.Table) -> Table:
     """Result rows of a query; its grouping keys are names, whatever their type."""
     keys = {o.name for o in query.outputs if _KEY.search(o.sql) and not _AGGREGATE.search(o.sql)}
     return draw(results.column_names, list(zip(*(c.to_pylist() for c in results.columns), strict=True)), plain=keys)

@@ -11,6 +11,8 @@ POINTS = (
     "work:after-state",
     "work:before-results",
     "work:after-results",
+    "finish:before-results",
+    "finish:after-results",
     "driver:before-job",
     "driver:after-job",
     "driver:before-plan",

@@ -15,17 +15,18 @@ from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import BUCKET_DDL
 from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.connection import HASH
+from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import moved_frontiers, work
 from thalweg.engine.task import Report, Task, revive_error
 from thalweg.errors import StateError
-from thalweg.logical.query import Query
-from thalweg.logical.stream import Stream
-from thalweg.plan.build import Group, Planner, advance, build
+from thalweg.logical.stream import Relation, Stream
+from thalweg.plan.build import AnyQuery, Group, Planner, advance, build
 from thalweg.plan.codec import dumps, loads
+from thalweg.plan.instants import is_drained, needed_slots
 from thalweg.plan.nodes import Plan
 from thalweg.plan.ranges import drained, needed_from
-from thalweg.planning import group_name, learned, worth_replanning
+from thalweg.planning import group_name, learned, side_name, worth_replanning
 from thalweg.sinks.parquet import final_path, publish, sweep_staged
 from thalweg.state import manifest as manifests
 from thalweg.state.directory import Directory, write_atomic
@@ -35,6 +36,9 @@ from thalweg.state.manifest import Counts, Manifest, Seen, Staged, StateFile
 # Batches after which the plan is looked at again.
 LOOKS = (1, 4)
 LOOK_EVERY = 32
+# Batches that count distinct values for the statistics of joins.
+LOOK_AT = (0, 1, 4)
+LOOK_AGAIN = 8
 Job = Callable[[Any, Task], list[Report]]
 
 
@@ -43,9 +47,10 @@ class Workload:
     """What the user wants to run, as one value that replaces the last."""
 
     streams: tuple[Stream, ...] = ()
-    queries: tuple[Query, ...] = ()
+    queries: tuple[AnyQuery, ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
     replan: int = 0
+    relations: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,12 +139,13 @@ class Runner:
         w = self.workload
         frontiers, tops = self.manifest.frontiers, self.manifest.tops
         done = any(drained(e, frontiers.get(self.plan.query(e.query).stream)) for e in self.plan.emissions)
+        done = done or any(is_drained(self.plan, j, frontiers) for j in self.plan.joins)
         changed = w != self._planned
         better = self._is_time() and self._better_plan(w)
         if not changed and not done and not better:
             return self.plan
         replan = (self._planned is not None and w.replan != self._planned.replan) or (not changed and better)
-        plan = advance(self.plan, w.streams, w.queries, self.planner, tops, frontiers, replan)
+        plan = advance(self.plan, w.streams, w.queries, self.planner, tops, frontiers, replan, w.relations)
         self._planned = w
         return plan
 
@@ -149,7 +155,8 @@ class Runner:
 
     def _better_plan(self, w: Workload) -> bool:
         """Whether planning again would clearly pay. While an earlier switch is still going on, it waits."""
-        if any(e.until is not None for e in self.plan.emissions):
+        ends = [*(e.until for e in self.plan.emissions), *(j.until for j in self.plan.joins)]
+        if any(end is not None for end in ends):
             return False
         return worth_replanning(self.plan, build(w.streams, w.queries, self.planner), self.manifest.seen)
 
@@ -180,6 +187,7 @@ class Runner:
             frontiers={s.name: before.frontiers.get(s.name) for s in plan.streams},
             tops={s.name: before.tops.get(s.name) for s in plan.streams},
             idle=tuple(idle),
+            look=bool(plan.joins) and (batch in LOOK_AT or batch % LOOK_AGAIN == LOOK_AGAIN - 1),
             fault=self.fault,
         )
 
@@ -203,7 +211,7 @@ class Runner:
             queries=_query_counts(before.queries, plan, controls, reports),
             bad_files=(*before.bad_files, *(b for c in controls for facts in c["streams"].values() for b in facts["bad"])),
             steps=_step_times(controls, reports),
-            seen=_learned(before, plan, tops, controls),
+            seen=_learned(before, plan, tops, controls, reports),
         )
         reach("driver:before-manifest", self.fault)
         manifests.write(self.directory.manifests, made)
@@ -268,8 +276,12 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
     """The one Spark job of a batch."""
     from pyspark.sql import functions as F
 
-    buckets = frame.mapInArrow(partial(ingest, task=task), BUCKET_DDL)
-    reported = buckets.repartitionById(task.partitions, F.col("partition")).mapInArrow(partial(work, task=task), "report string")
+    buckets = frame.mapInArrow(partial(ingest, task=task), BUCKET_DDL).repartitionById(task.partitions, F.col("partition"))
+    if compiled(task.plan).goes_on:
+        buckets = buckets.mapInArrow(partial(work, task=task), BUCKET_DDL).repartitionById(task.partitions, F.col("partition"))
+        reported = buckets.mapInArrow(partial(finish, task=task), "report string")
+    else:
+        reported = buckets.mapInArrow(partial(work, task=task), "report string")
     return [Report(**json.loads(row.report)) for row in reported.collect()]
 
 
@@ -287,7 +299,7 @@ def _kept_files(
 ) -> tuple[StateFile, ...]:
     """State after the batch: what is still needed, not merged and not cut anew, and what the tasks wrote."""
     reports = list(reports)
-    needed = needed_from(plan, frontiers)
+    needed = {**needed_from(plan, frontiers), **needed_slots(plan, frontiers)}
     merged = {path for r in reports for path in r.merged}
     same_hash = before.hash == HASH
     kept = [
@@ -326,8 +338,10 @@ def _query_counts(before: Mapping[str, Counts], plan: Plan, controls: list[dict[
     return counts
 
 
-def _learned(before: Manifest, plan: Plan, tops: Mapping[str, int | None], controls: list[dict[str, Any]]) -> Seen:
-    """What this batch taught about rates and groups."""
+def _learned(
+    before: Manifest, plan: Plan, tops: Mapping[str, int | None], controls: list[dict[str, Any]], reports: Iterable[Report]
+) -> Seen:
+    """What this batch taught about rates, groups, and what joins keep."""
     rows: dict[str, int] = {}
     groups: dict[str, float] = {}
     for control in controls:
@@ -338,7 +352,12 @@ def _learned(before: Manifest, plan: Plan, tops: Mapping[str, int | None], contr
                 name = group_name(Group(fragment.stream, fragment.where, fragment.keys))
                 groups[name] = max(groups.get(name, 1.0), made / max(slots, 1))
     spans = [(s, n, (tops.get(s) or 0) - (before.tops.get(s) or 0)) for s, n in rows.items() if before.tops.get(s) is not None]
-    return learned(before.seen, spans, groups.items())
+    for report in reports:
+        for query, count in report.groups.items():
+            groups[f"join|{query}"] = groups.get(f"join|{query}", 0.0) + count
+    counted = {s.id: [tuple(x) for c in controls for f in c["streams"].values() for x in f["sides"].get(s.id, [])] for s in plan.sides}
+    sides = {side_name(plan.side(id)): counts for id, counts in counted.items() if counts}
+    return learned(before.seen, spans, groups.items(), sides)
 
 
 def _step_times(controls: list[dict[str, Any]], reports: Iterable[Report]) -> dict[str, list[float]]:

@@ -11,7 +11,10 @@ from thalweg import errors
 
 @dataclass(frozen=True)
 class Task:
-    """One micro-batch: where the plan, the last manifest and the state are, and what the frontiers were before it."""
+    """One micro-batch: where the plan, the last manifest and the state are, and what the frontiers were before it.
+
+    With `look` the batch also counts distinct values, for the statistics of joins.
+    """
 
     batch: int
     partitions: int
@@ -22,6 +25,7 @@ class Task:
     frontiers: dict[str, int | None]
     tops: dict[str, int | None]
     idle: tuple[str, ...] = ()
+    look: bool = False
     fault: str | None = None
 
 
@@ -35,6 +39,7 @@ class Report:
     merged: list[str] = field(default_factory=list)
     results: list[tuple[str, str, int]] = field(default_factory=list)
     steps: dict[str, tuple[int, float]] = field(default_factory=dict)
+    groups: dict[str, float] = field(default_factory=dict)
     error: dict[str, str | None] | None = None
 
     def json(self) -> str:

@@ -16,9 +16,9 @@ from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.forest import Forest
 from thalweg.optimizer.traits import Traits
 from thalweg.optimizer.window_graph import WindowCoverageGraph, window_coverage_graph
-from thalweg.plan.build import TIME, Group, Kind, cheapest_kinds, group_of
+from thalweg.plan.build import Group, Kind, cheapest_kinds, group_of
 from thalweg.plan.compile import derive_sql, inline, lift_sql
-from thalweg.plan.nodes import Fragment, Plan
+from thalweg.plan.nodes import TIME, Fragment, Plan
 from thalweg.planning import WindowPlanner, step_of
 from thalweg.state.manifest import Manifest
 
@@ -26,7 +26,7 @@ from thalweg.state.manifest import Manifest
 def window_groups(plan: Plan, planner: WindowPlanner, measured: Manifest | None = None) -> tuple[WindowGroup, ...]:
     """The windows of a plan by (stream, predicate, keys) and kind of aggregates."""
     reader = _Reader(plan, planner, measured)
-    groups = dict.fromkeys(map(group_of, plan.queries))
+    groups = dict.fromkeys(map(group_of, plan.windowed))
     return tuple(view for group in groups for view in reader.views(group))
 
 
@@ -66,7 +66,7 @@ class _Reader:
 
     def views(self, group: Group) -> Iterable[WindowGroup]:
         """One view per kind of aggregates."""
-        kinds = cheapest_kinds(group, [q for q in self.plan.queries if group_of(q) == group], self.planner)
+        kinds = cheapest_kinds(group, [q for q in self.plan.windowed if group_of(q) == group], self.planner)
         mine = [f for f in self.plan.fragments if Group(f.stream, f.where, f.keys) == group]
         return [self._view(group, kind, [f for f in mine if _is_of(f, kind, kinds)]) for kind in kinds]
 

@@ -28,11 +28,18 @@ class Call:
         conditions = [f"({c})" for c in (self.where, only) if c]
         return f"{function}({inner})" + (f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else "")
 
+    def one(self, value: str, only: str | None = None, other: str | None = None) -> str:
+        """A value of a single row that satisfies the FILTER and `only`; else `other`, or NULL."""
+        conditions = [f"({c})" for c in (self.where, only) if c]
+        otherwise = f" ELSE {other}" if other else ""
+        return f"CASE WHEN {' AND '.join(conditions)} THEN {value}{otherwise} END" if conditions else value
+
 
 @dataclass(frozen=True)
 class Part:
     """One column of partial aggregate: how rows become it, and how several become one.
 
+    `unit` is the part of a single row, `weigh` that of as many equal pieces as a weight says.
     `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists.
     """
 
@@ -40,6 +47,8 @@ class Part:
     lift: Callable[[Call], str]
     combine: Callable[[str], str]
     inverse: Callable[[str, str], str] | None = None
+    unit: Callable[[Call], str] = lambda c: c.one(c.args[0])
+    weigh: Callable[[str, str], str] = lambda part, weight: part
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,14 @@ def _minus(whole: str, piece: str) -> str:
     return f"{whole} - {piece}"
 
 
+def _times(part: str, weight: str) -> str:
+    return f"{part} * {weight}"
+
+
+def _present(arg: int) -> Callable[[Call], str | None]:
+    return lambda c: f"{c.args[arg]} IS NOT NULL"
+
+
 def _same(function: str, arg: int = 0) -> Part:
     """A part that is combined by the function that made it."""
     return Part(function, lambda c: c.of(function, c.args[arg]), lambda col: f"{function}({col})")
@@ -81,7 +98,12 @@ def _same(function: str, arg: int = 0) -> Part:
 
 def _extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call], str | None]) -> Part:
     """The least or greatest (order, value) pair; ties are broken by the value, so that no batch split changes it."""
-    return Part(function + "_pair", lambda c: c.of(function, ordered(c), only(c)), lambda col: f"{function}({col})")
+    return Part(
+        function + "_pair",
+        lambda c: c.of(function, ordered(c), only(c)),
+        lambda col: f"{function}({col})",
+        unit=lambda c: c.one(ordered(c), only(c)),
+    )
 
 
 def _lower_sum(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
@@ -102,9 +124,16 @@ _MERGE_MOMENTS = (
     "lambda x, y: {'n': x.n + y.n, 'mean': x.mean + (y.mean - x.mean) * y.n / (x.n + y.n), "
     "'m2': x.m2 + y.m2 + (y.mean - x.mean) * (y.mean - x.mean) * x.n * y.n / (x.n + y.n)}"
 )
-SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus)
-COUNT = Part("count", lambda c: c.of("count", c.args[0]), _sum, _minus)
-ROWS = Part("rows", lambda c: c.of("count", "*"), _sum, _minus)
+SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times)
+COUNT = Part(
+    "count",
+    lambda c: c.of("count", c.args[0]),
+    _sum,
+    _minus,
+    unit=lambda c: c.one("1::BIGINT", f"{c.args[0]} IS NOT NULL", "0::BIGINT"),
+    weigh=_times,
+)
+ROWS = Part("rows", lambda c: c.of("count", "*"), _sum, _minus, unit=lambda c: c.one("1::BIGINT", other="0::BIGINT"), weigh=_times)
 MOMENTS = Part(
     "moments",
     lambda c: (
@@ -112,25 +141,28 @@ MOMENTS = Part(
         f"'m2': {c.of('var_pop', f'({c.args[0]})::DOUBLE')} * {c.of('count', c.args[0])}}}"
     ),
     lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
+    unit=lambda c: c.one(f"{{'n': 1::BIGINT, 'mean': ({c.args[0]})::DOUBLE, 'm2': 0::DOUBLE}}", f"{c.args[0]} IS NOT NULL"),
+    weigh=lambda part, weight: (
+        f"CASE WHEN {part} IS NOT NULL THEN {{'n': {part}.n * {weight}, 'mean': {part}.mean, 'm2': {part}.m2 * {weight}}} END"
+    ),
 )
 VALUES = Part(
     "values",
     lambda c: c.of("list", f"({c.args[0]})::DOUBLE", f"{c.args[0]} IS NOT NULL"),
     lambda col: f"flatten(list({col}) FILTER (WHERE {col} IS NOT NULL))",
+    unit=lambda c: c.one(f"[({c.args[0]})::DOUBLE]", f"{c.args[0]} IS NOT NULL"),
+    weigh=lambda part, weight: f"flatten(list_transform(range({weight}), lambda i: {part}))",
 )
 SET = Part(
     "set",
     lambda c: c.of("list", f"DISTINCT {c.args[0]}", f"{c.args[0]} IS NOT NULL"),
     lambda col: f"list_distinct(flatten(list({col}) FILTER (WHERE {col} IS NOT NULL)))",
+    unit=lambda c: c.one(f"[{c.args[0]}]", f"{c.args[0]} IS NOT NULL"),
 )
 
 
 def _pair(order: int | None, value: int) -> Callable[[Call], str]:
     return lambda c: f"{{'o': {c.time if order is None else c.args[order]}, 'v': {c.args[value]}}}"
-
-
-def _present(arg: int) -> Callable[[Call], str | None]:
-    return lambda c: f"{c.args[arg]} IS NOT NULL"
 
 
 def _quantile(values: str, fraction: str) -> str:
@@ -180,6 +212,7 @@ class PartColumn:
     lift: str
     combine: str
     inverse: str | None = None
+    unit: str = ""
 
 
 def part_columns(aggregate: Aggregate, time: str) -> tuple[PartColumn, ...]:
@@ -193,7 +226,7 @@ def _column(part: Part, call: Call) -> PartColumn:
     lift = part.lift(call)
     name = f"{part.kind}_{hashlib.sha256(lift.encode()).hexdigest()[:8]}"
     inverse = part.inverse("w", "p") if part.inverse else None
-    return PartColumn(name, lift, part.combine(f'"{name}"'), inverse)
+    return PartColumn(name, lift, part.combine(f'"{name}"'), inverse, part.unit(call))
 
 
 def lowered(aggregate: Aggregate, time: str) -> str:

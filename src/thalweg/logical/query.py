@@ -60,3 +60,8 @@ class Query:
     outputs: tuple[Output, ...]
     having: str | None = None
     into: str | None = None
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams that it reads."""
+        return (self.stream,)

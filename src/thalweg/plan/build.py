@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from thalweg.logical.aggregates import AGGREGATES, PartColumn, part_columns
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Aggregate, Query
-from thalweg.logical.stream import Stream
+from thalweg.logical.stream import Relation, Stream
 from thalweg.logical.windows import NamedWindow, Window
 from thalweg.optimizer.forest import Forest, pieces
 from thalweg.optimizer.traits import Traits
-from thalweg.plan.nodes import Emission, Fragment, Plan, fragment_id
+from thalweg.plan.joins import JoinPlanner, advance_joins, build_joins
+from thalweg.plan.nodes import TIME, Emission, Fragment, Plan, fragment_id
 from thalweg.plan.ranges import drained
 
-TIME = '"__time"'
 Sources = dict[tuple[str, Window], dict[str, tuple[str, ...]]]
 
 
@@ -28,8 +29,8 @@ class Group:
     keys: tuple[str, ...]
 
 
-class Planner(Protocol):
-    """Decides how the windows of a group are computed for aggregates of a kind, and what that costs."""
+class Planner(JoinPlanner, Protocol):
+    """Decides how the windows of a group are computed for aggregates of a kind, what that costs, and how joins are."""
 
     def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
         """The plan of the windows."""
@@ -50,9 +51,24 @@ def traits_of(aggregate: Aggregate) -> Traits:
     return Traits(overlap_safe=f.overlap_safe, invertible=f.invertible and exact, holistic=f.holistic)
 
 
-def build(streams: Iterable[Stream], queries: Iterable[Query], planner: Planner, begins: Mapping[str, int | None] | None = None) -> Plan:
+AnyQuery = Query | JoinQuery
+
+
+def build(
+    streams: Iterable[Stream],
+    queries: Iterable[AnyQuery],
+    planner: Planner,
+    begins: Mapping[str, int | None] | None = None,
+    relations: Iterable[Relation] = (),
+) -> Plan:
     """The plan of queries that come into force together; `begins` is per stream where they start in mid-stream."""
     queries = tuple(queries)
+    windowed = _build_windowed(streams, [q for q in queries if isinstance(q, Query)], planner, begins)
+    joined = build_joins([q for q in queries if isinstance(q, JoinQuery)], planner, begins or {})
+    return replace(windowed, queries=queries, relations=tuple(relations), sides=joined.sides, joins=joined.joins)
+
+
+def _build_windowed(streams: Iterable[Stream], queries: list[Query], planner: Planner, begins: Mapping[str, int | None] | None) -> Plan:
     fragments: dict[str, Fragment] = {}
     sources: Sources = {}
     for group in dict.fromkeys(map(group_of, queries)):
@@ -60,7 +76,7 @@ def build(streams: Iterable[Stream], queries: Iterable[Query], planner: Planner,
     emissions = tuple(
         _emission(q, w, sources[q.name, w.window], begins.get(q.stream) if begins else None) for q in queries for w in q.windows
     )
-    return _pruned(Plan(tuple(streams), queries, tuple(fragments.values()), emissions))
+    return _pruned(Plan(tuple(streams), tuple(queries), tuple(fragments.values()), emissions))
 
 
 def _emission(query: Query, named: NamedWindow, given: dict[str, tuple[str, ...]], begin: int | None) -> Emission:
@@ -195,30 +211,47 @@ def _pruned(plan: Plan) -> Plan:
 def advance(
     old: Plan,
     streams: Iterable[Stream],
-    queries: Iterable[Query],
+    queries: Iterable[AnyQuery],
     planner: Planner,
     tops: Mapping[str, int | None],
     frontiers: Mapping[str, int | None],
     replan: bool = False,
+    relations: Iterable[Relation] = (),
 ) -> Plan:
     """The plan after a change of the workload: what continues keeps its fragments, what is new begins after all rows seen.
 
     With `replan` every query is planned again; where that gives other fragments, the old ones go on for the instances
     that start at or before the highest event time seen, and the new ones take over from there: no row can be missed.
     """
-    streams, queries = tuple(streams), tuple(queries)
-    begins = {s: None if t is None else t + 1 for s, t in tops.items()}
+    queries = tuple(queries)
     live = {q.name: q for q in queries}
     continuing = {q.name for q in old.queries if q.name in live and _same(q, live[q.name])}
+    windowed = [q for q in queries if isinstance(q, Query)]
+    merged = _advance_windowed(old, tuple(streams), windowed, continuing, planner, tops, frontiers, replan)
+    asked = [q for q in queries if isinstance(q, JoinQuery)]
+    joined = advance_joins(old, asked, continuing, planner, tops, frontiers, replan)
+    return replace(merged, queries=queries, relations=tuple(relations), sides=joined.sides, joins=joined.joins)
+
+
+def _advance_windowed(
+    old: Plan,
+    streams: tuple[Stream, ...],
+    queries: list[Query],
+    continuing: set[str],
+    planner: Planner,
+    tops: Mapping[str, int | None],
+    frontiers: Mapping[str, int | None],
+    replan: bool,
+) -> Plan:
+    begins = {s: None if t is None else t + 1 for s, t in tops.items()}
     kept = [e for e in old.emissions if e.query in continuing and not drained(e, frontiers.get(_stream(old, e)))]
     if not replan:
-        fresh = build(streams, [q for q in queries if q.name not in continuing], planner, begins)
+        fresh = _build_windowed(streams, [q for q in queries if q.name not in continuing], planner, begins)
     else:
-        fresh = build(streams, queries, planner, begins)
+        fresh = _build_windowed(streams, queries, planner, begins)
         kept, fresh = _handed_over(kept, fresh, continuing, begins)
     base = Plan(streams, tuple(q for q in queries if q.name in continuing), old.fragments, tuple(kept))
-    merged = merge(base, fresh)
-    return replace(merged, queries=tuple(live[q.name] for q in queries))
+    return merge(base, fresh)
 
 
 def _handed_over(kept: list[Emission], fresh: Plan, continuing: set[str], begins: Mapping[str, int | None]) -> tuple[list[Emission], Plan]:
@@ -244,5 +277,5 @@ def _stream(plan: Plan, emission: Emission) -> str:
     return plan.query(emission.query).stream
 
 
-def _same(a: Query, b: Query) -> bool:
+def _same(a: AnyQuery, b: AnyQuery) -> bool:
     return replace(a, text="", into=None) == replace(b, text="", into=None)

@@ -7,15 +7,15 @@ import json
 from typing import Any
 
 from thalweg.logical.aggregates import PartColumn
+from thalweg.logical.join import ColumnRef, Equality, JoinAggregate, JoinInput, JoinQuery, Term
 from thalweg.logical.query import Aggregate, Expr, Output, Query
 from thalweg.logical.stream import Column, Relation, Stream
 from thalweg.logical.windows import NamedWindow, Window
-from thalweg.plan.nodes import Emission, Fragment, Plan
+from thalweg.plan.nodes import Emission, Fragment, Join, Plan, Side
 
-CLASSES: dict[str, Any] = {
-    c.__name__: c
-    for c in (PartColumn, Aggregate, Expr, Output, Query, Column, Relation, Stream, NamedWindow, Window, Emission, Fragment, Plan)
-}
+_LOGICAL = (PartColumn, Aggregate, Expr, Output, Query, Column, Relation, Stream, NamedWindow, Window)
+_JOINED = (ColumnRef, Equality, JoinAggregate, JoinInput, JoinQuery, Term, Side, Join)
+CLASSES: dict[str, Any] = {c.__name__: c for c in (*_LOGICAL, *_JOINED, Emission, Fragment, Plan)}
 
 
 def dumps(value: Any) -> str:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from thalweg.logical.aggregates import PartColumn, lowered, part_columns
 from thalweg.logical.query import Query
 from thalweg.logical.windows import Window
-from thalweg.plan.build import TIME, group_of
-from thalweg.plan.nodes import Emission, Fragment, Plan
+from thalweg.plan.arithmetic import HALF, floor_div, route_sql
+from thalweg.plan.build import group_of
+from thalweg.plan.nodes import TIME, Emission, Fragment, Plan
 from thalweg.plan.ranges import Range
 
-_HALF = 2**61
 MOST_OVERLAP = 16
 SLOT = '"slot"'
 SLOT_OF_ROW = '"__slot" AS "slot"'
@@ -31,18 +31,6 @@ class EmissionStep:
     inputs: tuple[str, ...]
     parts: frozenset[str]
     sql: str
-
-
-def floor_div(expression: str, divisor: int) -> str:
-    """Integer division that rounds down for negative numbers too, which `//` does not.
-
-    >>> floor_div("t", 10)
-    '(t + 2305843009213693960) // 10 - 230584300921369396'
-    """
-    if divisor == 1:
-        return expression
-    quotient = -(-_HALF // divisor)
-    return f"({expression} + {quotient * divisor}) // {divisor} - {quotient}"
 
 
 def lift_sql(fragment: Fragment) -> str:
@@ -199,9 +187,9 @@ def bundle_facts(source: Window, members: Sequence[tuple[Emission, Fragment, Ran
 
 def _bundled(number: int, source: Window, emission: Emission, fragment: Fragment, instances: Range) -> Iterable[tuple[int, ...]]:
     w, a = emission.window, _slots(fragment, source)
-    b, up = (w.offset - source.offset) // source.slide, -(-_HALF // a)
+    b, up = (w.offset - source.offset) // source.slide, -(-HALF // a)
     for back in range(-(-len(fragment.pieces) // a)):
-        first, end = (min(max((m + back) * a + b, -_HALF), _HALF) for m in instances)
+        first, end = (min(max((m + back) * a + b, -HALF), HALF) for m in instances)
         yield number, a, b - up * a, up + back, back * a, len(fragment.pieces), first, end
 
 
@@ -265,10 +253,7 @@ def _emission_step(plan: Plan, number: int, emission: Emission, inlined: frozens
 
 def partition_sql(keys: int, partitions: int) -> str:
     """The hash range of a row's key: monotone in the hash, so that ranges of another parallelism nest."""
-    if keys == 0:
-        return "0"
-    columns = ", ".join(f'"g{i}"' for i in range(keys))
-    return f"CAST(((hash({columns}) >> 32) * {partitions}) >> 32 AS INTEGER)"
+    return route_sql([f'"g{i}"' for i in range(keys)], partitions)
 
 
 def _keys(fragment: Fragment) -> list[str]:

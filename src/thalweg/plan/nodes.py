@@ -7,9 +7,12 @@ import json
 from dataclasses import dataclass
 
 from thalweg.logical.aggregates import PartColumn
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
-from thalweg.logical.stream import Stream
+from thalweg.logical.stream import Relation, Stream
 from thalweg.logical.windows import Window
+
+TIME = '"__time"'
 
 
 @dataclass(frozen=True)
@@ -64,21 +67,90 @@ class Emission:
 
 
 @dataclass(frozen=True)
+class Side:
+    """What joins keep of one input: its rows, or with `early` an aggregation set by (columns, slot).
+
+    `columns` are expressions over the input, kept as "c0", "c1", ...; `required` are those that a join equates, so that NULL
+    has no partner. `route` are the columns by whose hash rows find their partition; None: every partition has all rows.
+    With `timed` each row keeps its event time ("ts"), else only its slot of `slot` microseconds.
+    State: rows, or one row per distinct columns and slot, for as long as a partner may come.
+    """
+
+    id: str
+    source: str
+    static: bool
+    where: tuple[str, ...]
+    columns: tuple[str, ...]
+    required: tuple[int, ...]
+    parts: tuple[PartColumn, ...]
+    early: bool
+    slot: int
+    route: tuple[int, ...] | None
+    timed: bool = False
+
+
+def side_id(side: Side) -> str:
+    """The name of a side by its meaning; parts may be added to it."""
+    meaning = [side.source, side.where, side.columns, side.required, side.early, side.slot, side.route, side.timed]
+    return f"{side.source}_{hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:10]}"
+
+
+@dataclass(frozen=True)
+class Join:
+    """How a join query is computed: from which side of each input, and in which way its results are evaluated.
+
+    `evaluate` is snapshot, delta, expiry or materialize, or "rows" where the joined rows themselves are the result; `method` hash or loop.
+    `begins` says per input from which event time on its rows count (None: all). Instants in [begin, until) are emitted.
+    """
+
+    query: str
+    sides: tuple[str, ...]
+    evaluate: str
+    method: str
+    begins: tuple[int | None, ...]
+    invalidate: str = "slot"
+    begin: int | None = None
+    until: int | None = None
+
+    @property
+    def id(self) -> str:
+        """The name of what the evaluation itself keeps."""
+        meaning = json.dumps([self.query, self.sides, self.evaluate, self.begin])
+        return f"{self.query}_{self.evaluate}_{hashlib.sha256(meaning.encode()).hexdigest()[:10]}"
+
+
+@dataclass(frozen=True)
 class Plan:
-    """What runs: fragments in the order of computation, and what is emitted from them."""
+    """What runs: fragments in the order of computation, and what is emitted from them; sides, and what is joined from them."""
 
     streams: tuple[Stream, ...] = ()
-    queries: tuple[Query, ...] = ()
+    queries: tuple[Query | JoinQuery, ...] = ()
     fragments: tuple[Fragment, ...] = ()
     emissions: tuple[Emission, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    sides: tuple[Side, ...] = ()
+    joins: tuple[Join, ...] = ()
 
     def fragment(self, id: str) -> Fragment:
         """The fragment of an id."""
         return next(f for f in self.fragments if f.id == id)
 
     def query(self, name: str) -> Query:
-        """The query of a name."""
-        return next(q for q in self.queries if q.name == name)
+        """The windowed query of a name."""
+        return next(q for q in self.queries if isinstance(q, Query) and q.name == name)
+
+    @property
+    def windowed(self) -> tuple[Query, ...]:
+        """The queries over windows of one stream."""
+        return tuple(q for q in self.queries if isinstance(q, Query))
+
+    def join_query(self, name: str) -> JoinQuery:
+        """The join query of a name."""
+        return next(q for q in self.queries if isinstance(q, JoinQuery) and q.name == name)
+
+    def side(self, id: str) -> Side:
+        """The side of an id."""
+        return next(s for s in self.sides if s.id == id)
 
     def stream(self, name: str) -> Stream:
         """The stream of a name."""

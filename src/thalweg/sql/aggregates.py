@@ -13,7 +13,7 @@ from thalweg.logical.query import Aggregate, Expr
 from thalweg.sql.conditions import all_of, conjunction
 from thalweg.sql.inference import Infer
 from thalweg.sql.types import is_numeric
-from thalweg.sql.writer import Writer, is_constant, unwrapped
+from thalweg.sql.writer import Writer, is_constant, is_star, unwrapped
 
 NAMES = {
     "COUNT": "COUNT", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX", "AVG": "AVG", "MEAN": "AVG",
@@ -102,7 +102,7 @@ def _simple(writer: Writer, call: CallSyntax) -> Aggregate:
 def _count(writer: Writer, call: CallSyntax) -> Aggregate:
     _check_count(writer, call, 1)
     arg = call.args[0]
-    counted = isinstance(arg, exp.Star) or (is_constant(arg) and not isinstance(unwrapped(arg), exp.Null))
+    counted = is_star(arg) or (is_constant(arg) and not isinstance(unwrapped(arg), exp.Null))
     if counted and not call.distinct:
         return Aggregate("COUNT_ROWS", (), _where(writer, call))
     function = AGGREGATES["COUNT_DISTINCT" if call.distinct else "COUNT"]
@@ -162,7 +162,7 @@ def _check_count(writer: Writer, call: CallSyntax, count: int) -> None:
 
 
 def _argument(writer: Writer, node: exp.Expr, call: CallSyntax, function: AggregateFunction) -> Expr:
-    if isinstance(node, exp.Star):
+    if is_star(node):
         raise writer.source.at(call.node, f"{call.name}(*) has no meaning", "name a column")
     type_ = writer.type(node)
     if function.numeric and not is_numeric(type_):

@@ -6,41 +6,54 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from thalweg.logical.query import Expr, Output, Query
-from thalweg.logical.stream import Stream
-from thalweg.sql.conditions import all_of, conjunction
+from thalweg.logical.join import JoinQuery
+from thalweg.logical.query import Expr, Query
+from thalweg.logical.stream import Relation, Stream
+from thalweg.sql.conditions import conjunction
 from thalweg.sql.grouping import bind_grouping
 from thalweg.sql.inference import Infer, InferenceError, remembered
-from thalweg.sql.refusals import refuse_unsupported, stream_reference
-from thalweg.sql.results import Results
+from thalweg.sql.inputs import Known
+from thalweg.sql.joins import bind_join
+from thalweg.sql.refusals import is_join, refuse_unsupported, table_references
 from thalweg.sql.rows import Rows
-from thalweg.sql.source import Source, span_of, suggestion
+from thalweg.sql.source import Source
 from thalweg.sql.statements import ParsedSelect
+from thalweg.sql.window_results import WindowResults
 from thalweg.sql.windows import check_time
 
 __all__ = ["Infer", "InferenceError", "bind"]
 
 
-def bind(select: ParsedSelect, *, name: str, into: str | None, streams: Mapping[str, Stream], infer: Infer) -> Query:
-    """The query that a SELECT asks for."""
-    source = select.source
+def bind(
+    select: ParsedSelect,
+    *,
+    name: str,
+    into: str | None,
+    streams: Mapping[str, Stream],
+    infer: Infer,
+    relations: Mapping[str, Relation] | None = None,
+) -> Query | JoinQuery:
+    """The query that a SELECT asks for: a join where it reads several inputs, or one with a window in FROM."""
+    source, known, asked = select.source, Known(streams, relations or {}), remembered(infer)
     try:
-        return _bind(source, select, name, into, streams, remembered(infer))
+        node = refuse_unsupported(source, select.node)
+        if is_join(node):
+            return bind_join(source, node, known, asked, name=name, text=select.sql, into=into)
+        return _bind_windows(source, node, known, asked, name=name, text=select.sql, into=into)
     except RecursionError:
         raise source.error("the query is nested too deeply", select.span, "take it apart") from None
 
 
-def _bind(source: Source, select: ParsedSelect, name: str, into: str | None, streams: Mapping[str, Stream], infer: Infer) -> Query:
-    node = refuse_unsupported(source, select.node)
-    rows = _rows(source, node, streams, infer)
+def _bind_windows(source: Source, node: exp.Select, known: Known, infer: Infer, *, name: str, text: str, into: str | None) -> Query:
+    rows = _rows(source, node, known, infer)
     where = _where(rows, node)
     grouping = bind_grouping(rows, node)
-    results = Results(rows, grouping)
-    outputs = _outputs(results, node)
-    having = _having(results, node)
+    results = WindowResults(rows, grouping)
+    outputs = results.outputs(node)
+    having = results.having(node)
     return Query(
         name=name,
-        text=select.sql,
+        text=text,
         stream=rows.stream.name,
         where=where,
         keys=grouping.keys,
@@ -52,13 +65,9 @@ def _bind(source: Source, select: ParsedSelect, name: str, into: str | None, str
     )
 
 
-def _rows(source: Source, node: exp.Select, streams: Mapping[str, Stream], infer: Infer) -> Rows:
-    table = stream_reference(source, node)
-    by_name = {n.lower(): s for n, s in streams.items()}
-    stream = by_name.get(table.name.lower())
-    if stream is None:
-        hint = suggestion(table.name, [s.name for s in streams.values()], "streams are") if streams else "create it with CREATE STREAM"
-        raise source.error(f"unknown stream {table.name}", span_of(table.this) or (0, 1), hint)
+def _rows(source: Source, node: exp.Select, known: Known, infer: Infer) -> Rows:
+    (table,) = table_references(source, node)
+    stream = known.stream(source, table)
     if table.args.get("time") is not None:
         check_time(source, table.args["time"], stream)
     return Rows(source, stream, table.alias or table.name, infer)
@@ -67,20 +76,3 @@ def _rows(source: Source, node: exp.Select, streams: Mapping[str, Stream], infer
 def _where(rows: Rows, node: exp.Select) -> tuple[Expr, ...]:
     where = node.args.get("where")
     return tuple(Expr(c, "BOOLEAN") for c in conjunction(rows.writer("WHERE"), where.this)) if where is not None else ()
-
-
-def _outputs(results: Results, node: exp.Select) -> tuple[Output, ...]:
-    outputs: dict[str, Output] = {}
-    for item in node.expressions:
-        output = results.output(item)
-        if output.name.lower() in outputs:
-            raise results.rows.source.at(item, f"two results are named {output.name}", "rename one with AS")
-        outputs[output.name.lower()] = output
-    return tuple(outputs.values())
-
-
-def _having(results: Results, node: exp.Select) -> str | None:
-    having = node.args.get("having")
-    if having is None:
-        return None
-    return all_of(conjunction(results.writer(in_having=True), having.this))

@@ -34,7 +34,23 @@ OPPOSITES: dict[type[exp.Expr], type[exp.Binary]] = {
 
 def conjunction(writer: Writer, node: exp.Expr) -> tuple[str, ...]:
     """The conditions that must all hold, written, once each and in order."""
-    return tuple(sorted({writer.condition(c).sql for c in _flat(node, exp.And)} - {"TRUE"}))
+    return tuple(sorted({writer.condition(c).sql for c in conjuncts(node)} - {"TRUE"}))
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that must all hold, as parsed."""
+    return _flat(node, exp.And)
+
+
+def as_equality(node: exp.Expr) -> exp.Expr | None:
+    """A condition as `left = right` where it says that, in whatever way."""
+    inner = unwrapped(node)
+    values: list[exp.Expr] = inner.args.get("expressions") or []
+    if isinstance(inner, exp.Not) and isinstance(differ := unwrapped(inner.this), exp.NEQ):
+        return placed(exp.EQ(this=differ.this.copy(), expression=differ.expression.copy()), node)
+    if isinstance(inner, exp.In) and len(values) == 1:
+        return placed(exp.EQ(this=inner.this.copy(), expression=values[0].copy()), node)
+    return inner if isinstance(inner, exp.EQ) else None
 
 
 def all_of(conditions: tuple[str, ...]) -> str | None:

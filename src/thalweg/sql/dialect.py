@@ -176,7 +176,10 @@ class ThalwegParser(WindowSyntax, PlacedParser):
         return super()._parse_table_alias(alias_tokens)
 
     def _parse_timestamp_by(self) -> exp.Expr | None:
-        return self._parse_column() if self._match_text_seq("TIMESTAMP", "BY") else None
+        if not self._match_text_seq("TIMESTAMP", "BY"):
+            return None
+        windowed = self._next.token_type == TokenType.L_BRACKET
+        return noted(self, self._curr, self._parse_column_reference()) if windowed else self._parse_column()
 
     def _parse_stream_window(self) -> exp.Expr | None:
         first = self._curr
@@ -200,12 +203,19 @@ class ThalwegParser(WindowSyntax, PlacedParser):
         if isinstance(this, exp.Query):
             while self._curr:
                 if self._curr.text.upper() == "EVERY" and self._next.token_type != TokenType.L_PAREN:
-                    this.set("every", noted(self, self._curr, self._parse_every()))
+                    self._set_once(this, "every", self._parse_every)
                 elif self._match_text_seq("EMIT", advance=False):
-                    this.set("emit", noted(self, self._curr, self._parse_emit()))
+                    self._set_once(this, "emit", self._parse_emit)
                 else:
                     break
         return this
+
+    def _set_once(self, query: exp.Query, key: str, parse: Callable[[], exp.Expr]) -> None:
+        first = self._curr
+        node = noted(self, first, parse())
+        if query.args.get(key) is not None:
+            raise Misparse(f"{key.upper()} is given twice", (first.start, self._prev.end + 1), "keep one of them")
+        query.set(key, node)
 
     def _parse_every(self) -> exp.Expr:
         self._advance()

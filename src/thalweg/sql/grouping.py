@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from thalweg.logical.query import Expr
 from thalweg.logical.windows import NamedWindow
-from thalweg.sql.rows import Rows, is_window_reference
+from thalweg.sql.rows import Rows, Scope, is_window_reference
 from thalweg.sql.source import Span, span_of
 from thalweg.sql.windows import NO_WINDOW_HINT, bind_windows, is_window
 from thalweg.sql.writer import unwrapped
@@ -24,11 +24,11 @@ class Grouping:
 
 
 def bind_grouping(rows: Rows, select: exp.Select) -> Grouping:
-    """The keys and windows of a SELECT, in the order of GROUP BY."""
+    """The keys and windows of a SELECT, in the order of GROUP BY; the window's own columns are implied."""
     group = select.args.get("group")
     if group is None:
         raise rows.source.error("the query has no window", _end(rows, select), NO_WINDOW_HINT)
-    items = list(_items(rows, select, group))
+    items = [i for i in group_items(rows, select) if not names_window(rows, i)]
     windows = bind_windows(rows.source, [i for i in items if is_window(i)], rows.stream)
     keys = [rows.expression(i, "GROUP BY") for i in items if not is_window(i)]
     if not windows:
@@ -36,20 +36,24 @@ def bind_grouping(rows: Rows, select: exp.Select) -> Grouping:
     return Grouping(tuple(dict.fromkeys(keys)), windows)
 
 
-def _items(rows: Rows, select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
-    """The items of GROUP BY, with ordinals and aliases of SELECT replaced; the window's own columns are implied."""
-    for item in group.expressions:
+def group_items(rows: Scope, select: exp.Select) -> Iterator[exp.Expr]:
+    """The items of GROUP BY, with ordinals and aliases of SELECT replaced."""
+    group = select.args.get("group")
+    for item in group.expressions if group is not None else ():
         node = unwrapped(item)
         if isinstance(node, exp.Literal) and not node.is_string:
             node = _ordinal(rows, select, node)
         elif isinstance(node, exp.Column) and node.args.get("table") is None and rows.column(node) is None:
             node = _aliased(select, node) or node
-        implied = isinstance(node, exp.Column) and is_window_reference(node) and rows.column(node) is None
-        if not implied:
-            yield node
+        yield node
 
 
-def _ordinal(rows: Rows, select: exp.Select, node: exp.Expr) -> exp.Expr:
+def names_window(rows: Scope, node: exp.Expr) -> bool:
+    """Whether an item is a column of the window itself."""
+    return isinstance(node, exp.Column) and is_window_reference(node) and rows.column(node) is None
+
+
+def _ordinal(rows: Scope, select: exp.Select, node: exp.Expr) -> exp.Expr:
     count = len(select.expressions)
     if not node.name.isdecimal() or len(node.name) > 9 or not 1 <= int(node.name) <= count:
         raise rows.source.at(node, f"GROUP BY {node.name} is no position in SELECT", f"write a number from 1 to {count}")

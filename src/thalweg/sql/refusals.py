@@ -1,4 +1,4 @@
-"""Valid SQL that is not supported (yet): refused by name, at its place."""
+"""Valid SQL that is not supported: refused by name, at its place."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from sqlglot import exp
 from thalweg.sql.source import Source, Span, span_of
 
 SUPPORTED = frozenset({"expressions", "from_", "where", "group", "having"})
+SUPPORTED_IN_JOINS = SUPPORTED | {"joins", "every", "emit"}
 CLAUSES = {
     "with_": "WITH (a common table expression)",
     "distinct": "SELECT DISTINCT",
     "order": "ORDER BY",
     "limit": "LIMIT",
     "offset": "OFFSET",
-    "joins": "a join",
+    "joins": "a join inside a join",
     "laterals": "LATERAL VIEW",
     "qualify": "QUALIFY",
     "windows": "a WINDOW clause",
@@ -22,20 +23,18 @@ CLAUSES = {
     "distribute": "DISTRIBUTE BY",
     "hint": "a hint",
     "into": "SELECT INTO",
-    "every": "EVERY",
-    "emit": "EMIT",
+    "every": "EVERY without a window in FROM",
+    "emit": "EMIT without a window in FROM",
     "sample": "TABLESAMPLE",
     "pivots": "PIVOT",
-    "window": "a window of a stream in FROM",
 }
 HINTS = {
     "distinct": "group by the columns instead",
     "order": "results are a stream; sort them where you read them",
     "limit": "results are a stream; limit them where you read them",
-    "every": "the windows in GROUP BY say when results are emitted",
-    "emit": "results are emitted once, when their window is final",
-    "window": "put TUMBLE or HOP into GROUP BY",
-    "joins": "read one stream",
+    "every": "the windows in GROUP BY say when results are emitted; EVERY goes with [RANGE 1 HOUR] after the stream",
+    "emit": "results are emitted once, when their window is final; EMIT goes with [RANGE 1 HOUR] after the stream",
+    "joins": "write each ON right after its JOIN",
     "into": "write CREATE QUERY name INTO 'path' AS SELECT ...",
 }
 SOURCES: dict[type[exp.Expr], str] = {
@@ -48,31 +47,51 @@ SOURCES: dict[type[exp.Expr], str] = {
 
 
 def refuse_unsupported(source: Source, query: exp.Query) -> exp.Select:
-    """The query as a plain SELECT of one stream, or an error that names what else it has."""
+    """The query as a plain SELECT, or an error that names what else it has."""
     if isinstance(query, exp.SetOperation):
         span = query.meta.get("keyword") or span_of(query) or (0, 1)
         raise source.error(f"{query.key.upper()} is not supported", span, "write two queries")
     if not isinstance(query, exp.Select):
         raise source.at(query, f"{SOURCES.get(type(query), query.key)} is not supported here", "write a plain SELECT")
-    _refuse_clauses(source, query, SUPPORTED)
+    _refuse_clauses(source, query, SUPPORTED_IN_JOINS if is_join(query) else SUPPORTED)
     return query
 
 
-def stream_reference(source: Source, select: exp.Select) -> exp.Table:
-    """The reference to the one stream that is read."""
+def is_join(select: exp.Select) -> bool:
+    """Whether a SELECT reads several inputs, or one with a window of its own."""
+    from_ = select.args.get("from_")
+    return bool(select.args.get("joins")) or (from_ is not None and from_.this.args.get("window") is not None)
+
+
+def table_references(source: Source, select: exp.Select) -> tuple[exp.Table, ...]:
+    """The references to what is read, in the order of FROM."""
     from_ = select.args.get("from_")
     if from_ is None:
         raise source.at(select, "the SELECT has no FROM", "name the stream after FROM")
-    table = from_.this
+    joins = select.args.get("joins") or []
+    for join in joins:
+        _refuse_outer(source, join)
+    return tuple(_table_reference(source, node) for node in (from_.this, *(j.this for j in joins)))
+
+
+def _table_reference(source: Source, table: exp.Expr) -> exp.Table:
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise source.at(table, f"{SOURCES.get(type(table), table.key)} in FROM is not supported", "name a stream")
     if table.args.get("db"):
         raise source.at(table, "names of streams have no qualifier", f"write {table.name}")
-    _refuse_clauses(source, table, frozenset({"this", "db", "catalog", "alias", "time"}))
+    _refuse_clauses(source, table, frozenset({"this", "db", "catalog", "alias", "time", "window"}))
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
-        raise source.at(alias, "renaming columns in FROM is not supported", "use AS in SELECT")
+        raise source.at(table, "renaming columns in FROM is not supported", "use AS in SELECT")
     return table
+
+
+def _refuse_outer(source: Source, join: exp.Expr) -> None:
+    """Refuse all but inner joins."""
+    words = [str(w).upper() for w in map(join.args.get, ("method", "side", "kind")) if w]
+    if words not in ([], ["INNER"], ["CROSS"]):
+        raise source.at(join, f"{' '.join(words)} JOIN is not supported", "only inner joins are: write JOIN ... ON")
+    _refuse_clauses(source, join, frozenset({"this", "on", "using", "kind"}))
 
 
 def _refuse_clauses(source: Source, node: exp.Expr, supported: frozenset[str]) -> None:
@@ -80,10 +99,7 @@ def _refuse_clauses(source: Source, node: exp.Expr, supported: frozenset[str]) -
     placed = [(_span(source, node, v), k) for k, v in present]
     if placed:
         span, key = min(placed)
-        name = CLAUSES.get(key, key.rstrip("_").upper())
-        raise source.error(
-            f"{name} is not supported" + (" yet" if key in ("joins", "every", "emit", "window") else ""), span, HINTS.get(key)
-        )
+        raise source.error(f"{CLAUSES.get(key, key.rstrip('_').upper())} is not supported", span, HINTS.get(key))
 
 
 def _span(source: Source, node: exp.Expr, value: object) -> Span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -15,14 +16,40 @@ from thalweg.sql.expressions import OPERATORS
 from thalweg.sql.functions import CALLS
 from thalweg.sql.inference import Infer
 from thalweg.sql.source import Source, span_of, suggestion
-from thalweg.sql.writer import Forms, Writer
+from thalweg.sql.writer import Forms, Writer, is_star
 
 FORMS: Forms = {**CONDITIONS, **OPERATORS, **CALLS}
 _NO_AGGREGATE = {
     "WHERE": "put the condition into HAVING",
+    "ON": "put the condition into HAVING",
     "GROUP BY": "group by the argument, or leave it out",
     "FILTER": "filter rows by their columns",
 }
+_NO_WINDOW = {"SELECT": "only aggregates over a join have a window_end"}
+
+
+class Scope(Protocol):
+    """Rows that expressions read: of one stream, or of a join."""
+
+    @property
+    def source(self) -> Source:
+        """The script."""
+
+    @property
+    def infer(self) -> Infer:
+        """What gives types."""
+
+    def writer(self, place: str) -> Writer:
+        """What writes expressions over rows in some place of the query."""
+
+    def column(self, node: exp.Column) -> str | None:
+        """The column that a reference names, in the case of its declaration."""
+
+    def check_qualifier(self, node: exp.Column) -> None:
+        """Refuse a reference through a name that the query doesn't read."""
+
+    def unknown(self, node: exp.Column) -> Exception:
+        """The error for a column that nothing has."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +87,27 @@ class Rows:
         return self.source.at(node, f"unknown column {node.name}", suggestion(node.name, names, f"columns of {self.stream.name} are"))
 
     def _leaf(self, node: exp.Expr, place: str) -> str | None:
-        if is_aggregate(node):
-            if place == "an aggregate":
-                raise self.source.at(node, "an aggregate can't be the argument of another", "aggregate once")
-            raise self.source.at(node, f"an aggregate can't stand in {place}", _NO_AGGREGATE.get(place))
+        refuse_in_rows(self, node, place)
         if not isinstance(node, exp.Column):
             return None
-        if is_window_reference(node) and self.column(node) is None:
-            raise self.source.at(node, f"{self.source.written(node)} is not known in {place}", "use it in SELECT or HAVING")
         self.check_qualifier(node)
         name = self.column(node)
         if name is None:
             raise self.unknown(node)
         return literals.name(name)
+
+
+def refuse_in_rows(scope: Scope, node: exp.Expr, place: str) -> None:
+    """Refuse what has no meaning for a single row: an aggregate, a column of the window, `*`."""
+    if is_aggregate(node):
+        if place == "an aggregate":
+            raise scope.source.at(node, "an aggregate can't be the argument of another", "aggregate once")
+        raise scope.source.at(node, f"an aggregate can't stand in {place}", _NO_AGGREGATE.get(place))
+    if is_star(node):
+        raise scope.source.at(node, "* is not supported here", "name the columns")
+    if isinstance(node, exp.Column) and is_window_reference(node) and scope.column(node) is None:
+        hint = _NO_WINDOW.get(place, "use it in SELECT or HAVING")
+        raise scope.source.at(node, f"{scope.source.written(node)} is not known in {place}", hint)
 
 
 def is_window_reference(node: exp.Column) -> bool:

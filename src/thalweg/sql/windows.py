@@ -38,9 +38,9 @@ def bind_window(source: Source, call: exp.Expr, stream: Stream) -> Window:
     if time is not None and (not isinstance(time, exp.Column) or time.name.lower() != stream.time.lower()):
         written = source.written(time)
         raise source.at(time, f"windows are of the event time {stream.time}, not of {written}", f"write window({stream.time}, ...)")
-    range_ = _micros(source, call.args["range"], "range")
-    slide = _micros(source, call.args["slide"], "slide") if call.args.get("slide") else range_
-    offset = _micros(source, call.args["offset"], None) if call.args.get("offset") else 0
+    range_ = fixed_length(source, call.args["range"], "the range of a window")
+    slide = fixed_length(source, call.args["slide"], "the slide of a window") if call.args.get("slide") else range_
+    offset = fixed_length(source, call.args["offset"]) if call.args.get("offset") else 0
     return Window(range_, slide, offset)
 
 
@@ -51,17 +51,18 @@ def check_time(source: Source, time: exp.Expr, stream: Stream) -> None:
         raise source.at(time, f"{source.written(time)} is not the event time of {stream.name}", hint)
 
 
+def fixed_length(source: Source, duration: exp.Expr, positive: str | None = None) -> int:
+    """The microseconds of a duration; with `positive`, what it is the length of, it must be above zero."""
+    micros, months = duration.args["micros"], duration.args.get("months")
+    if months:
+        raise source.at(duration, "months and years have no fixed length", "write the window in days")
+    if positive and micros <= 0:
+        raise source.at(duration, f"{positive} must be above zero")
+    return int(micros)
+
+
 def _calls(item: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(item, WindowSet):
         yield from item.expressions
     else:
         yield item
-
-
-def _micros(source: Source, duration: exp.Expr, positive: str | None) -> int:
-    micros, months = duration.args["micros"], duration.args.get("months")
-    if months:
-        raise source.at(duration, "months and years have no fixed length", "write the window in days")
-    if positive and micros <= 0:
-        raise source.at(duration, f"the {positive} of a window must be above zero")
-    return int(micros)

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from thalweg.sql import literals
 from thalweg.sql.inference import NULL, InferenceError, family, one_line
-from thalweg.sql.nodes import Duration
+from thalweg.sql.nodes import Duration, WindowCall, WindowSet
 from thalweg.sql.source import Source
 
 REFUSED: dict[type[exp.Expr], str] = {
@@ -43,6 +43,8 @@ REFUSED: dict[type[exp.Expr], str] = {
     exp.RespectNulls: "RESPECT NULLS here",
     exp.WithinGroup: "WITHIN GROUP here",
     exp.HexString: "a binary literal",
+    WindowCall: "a window here",
+    WindowSet: "a window here",
 }
 
 
@@ -142,6 +144,11 @@ def is_string(node: exp.Expr) -> bool:
     """Whether a node is a string literal."""
     inner = unwrapped(node)
     return isinstance(inner, exp.Literal) and bool(inner.args["is_string"])
+
+
+def is_star(node: exp.Expr) -> bool:
+    """Whether a node is `*` or `b.*`."""
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
 def is_constant(node: exp.Expr) -> bool:

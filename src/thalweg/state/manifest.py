@@ -51,10 +51,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Seen:
-    """Statistics of the running streams: (events per second, microseconds of event time per batch), and keys per group."""
+    """Statistics of the running streams.
+
+    streams: (events per second, microseconds of event time per batch). keys: distinct keys per group, groups per join. sides:
+    of what joins keep, (share of rows that its conditions choose, distinct values of all, distinct values of what is equated).
+    """
 
     streams: dict[str, tuple[float, float]] = field(default_factory=dict)
     keys: dict[str, float] = field(default_factory=dict)
+    sides: dict[str, tuple[float, float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ def read(path: Path) -> Manifest:
         found["queries"] = {k: Counts(**v) for k, v in found["queries"].items()}
         found["bad_files"] = tuple(found["bad_files"])
         seen = found["seen"]
-        found["seen"] = Seen({k: (v[0], v[1]) for k, v in seen["streams"].items()}, seen["keys"])
+        sides = {k: (v[0], v[1], v[2]) for k, v in seen.get("sides", {}).items()}
+        found["seen"] = Seen({k: (v[0], v[1]) for k, v in seen["streams"].items()}, seen["keys"], sides)
         return Manifest(**found)
     except (ValueError, KeyError, TypeError) as e:
         raise StateError(f"{path}: damaged manifest ({e})", "restore it from a copy, or start anew in another directory") from e

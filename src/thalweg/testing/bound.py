@@ -1,4 +1,4 @@
-"""The SQL of a script as streams and queries, with types asked of DuckDB."""
+"""The SQL of a script as streams, tables and queries, with types asked of DuckDB."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from pathlib import Path
 
 import duckdb
 
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
-from thalweg.logical.stream import Stream
+from thalweg.logical.stream import Relation, Stream
 from thalweg.sql.binder import InferenceError, bind
-from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
+from thalweg.sql.statements import CreateQuery, CreateStream, CreateTable, parse_script
 from thalweg.testing.feeds import placed_sql
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The streams and queries that a text creates, by name."""
+    """The streams, queries and tables that a text creates, by name."""
 
     streams: Mapping[str, Stream]
-    queries: Mapping[str, Query]
+    queries: Mapping[str, Query | JoinQuery]
+    relations: Mapping[str, Relation]
 
 
 def bind_text(text: str, origin: str = "", directory: Path = Path("in")) -> Bound:
@@ -29,12 +31,13 @@ def bind_text(text: str, origin: str = "", directory: Path = Path("in")) -> Boun
 
 
 def bind_statements(text: str, origin: str = "") -> Bound:
-    """Bind every CREATE QUERY of a text to its CREATE STREAM statements."""
+    """Bind every CREATE QUERY of a text to its CREATE STREAM and CREATE TABLE statements."""
     statements = parse_script(text, origin)
     streams = {s.stream.name: s.stream for s in statements if isinstance(s, CreateStream)}
+    relations = {s.relation.name: s.relation for s in statements if isinstance(s, CreateTable)}
     creates = [s for s in statements if isinstance(s, CreateQuery)]
-    queries = {s.name: bind(s.select, name=s.name, into=s.into, streams=streams, infer=infer) for s in creates}
-    return Bound(streams, queries)
+    queries = {s.name: bind(s.select, name=s.name, into=s.into, streams=streams, relations=relations, infer=infer) for s in creates}
+    return Bound(streams, queries, relations)
 
 
 def infer(sql: str, columns: Mapping[str, str]) -> str:

@@ -13,13 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from thalweg.engine.kernel.compiled import compiled
+from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
 from thalweg.engine.runner import Runner, Workload
 from thalweg.engine.task import Report, Task
-from thalweg.logical.query import Query
-from thalweg.logical.stream import Stream
-from thalweg.plan.build import Planner
+from thalweg.logical.stream import Relation, Stream
+from thalweg.plan.build import AnyQuery, Planner
 from thalweg.results import read_results
 from thalweg.state.directory import Directory
 
@@ -34,12 +35,15 @@ def local_job(chunks: Sequence[Chunk], task: Task, tasks: int = 2) -> list[Repor
         if mine:
             rows = {"stream": [c[0] for c in mine], "path": [c[1] for c in mine], "data": pa.array([None] * len(mine), pa.binary())}
             sent.extend(ingest([pa.RecordBatch.from_pydict(rows)], task))
-    reports = []
-    for part in range(task.partitions):
-        mine_only = [b.filter(pa.compute.equal(b.column("partition"), part)) for b in sent]
-        (reported,) = work(mine_only, task, part)
-        reports.append(Report(**json.loads(reported.column("report")[0].as_py())))
-    return reports
+    worked = [b for part in range(task.partitions) for b in work(_mine(sent, part), task, part)]
+    if compiled(task.plan).goes_on:
+        worked = [b for part in range(task.partitions) for b in finish(_mine(worked, part), task, part)]
+    return [Report(**json.loads(text)) for b in worked for text in b.column("report").to_pylist()]
+
+
+def _mine(batches: Sequence[pa.RecordBatch], part: int) -> list[pa.RecordBatch]:
+    """What the exchange gives to a partition."""
+    return [b.filter(pa.compute.equal(b.column("partition"), part)) for b in batches]
 
 
 @dataclass
@@ -48,12 +52,13 @@ class LocalEngine:
 
     root: Path
     streams: tuple[Stream, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[AnyQuery, ...]
     planner: Planner
     partitions: int = 2
     done: int = 0
     fault: str | None = None
     replans: int = 0
+    relations: tuple[Relation, ...] = ()
     _runner: Runner | None = field(default=None, repr=False)
 
     def output(self, name: str) -> str:
@@ -89,7 +94,7 @@ class LocalEngine:
         outputs = {q.name: self.output(q.name) for q in self.queries}
         outputs |= {f"late:{s.name}": s.late_rows for s in self.streams if s.late_rows}
         if self._runner is not None:
-            self._runner.workload = Workload(self.streams, self.queries, outputs, self.replans)
+            self._runner.workload = Workload(self.streams, self.queries, outputs, self.replans, self.relations)
 
     def batch(self, chunks: Iterable[Chunk]) -> None:
         """Run one micro-batch over files."""
@@ -98,6 +103,6 @@ class LocalEngine:
         runner.on_batch(list(chunks), self.done)
         self.done += 1
 
-    def results(self, query: Query) -> Any:
+    def results(self, query: AnyQuery) -> Any:
         """All results of a query so far."""
         return read_results(query, self.output(query.name))

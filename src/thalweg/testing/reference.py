@@ -52,32 +52,44 @@ def frontier(stream: Stream, batches: Sequence[pa.Table]) -> int | None:
         return None if found is None else found[0]
 
 
-def _load(stream: Stream, batches: Sequence[pa.Table]) -> duckdb.DuckDBPyConnection:
-    """A database with `seen` (all rows, `__ts` their instant, `__late` whether they came too late) and `frontier`."""
+def connect() -> duckdb.DuckDBPyConnection:
+    """An empty database with `floor_divide`, which rounds down also before 1970."""
     db = duckdb.connect(config={"threads": 1})
     db.execute(_FLOOR_DIVIDE)
-    db.execute(f"CREATE TABLE input (__batch BIGINT, {', '.join(f'{_quoted(c.name)} {c.type}' for c in stream.columns)})")
+    return db
+
+
+def load_rows(db: duckdb.DuckDBPyConnection, table: str, stream: Stream, batches: Sequence[pa.Table]) -> None:
+    """Create a table of all rows of a stream, `__ts` their instant, `__late` whether they came too late."""
+    db.execute(f"CREATE TEMP TABLE input (__batch BIGINT, {', '.join(f'{_quoted(c.name)} {c.type}' for c in stream.columns)})")
     for number, batch in enumerate(batches):
         _insert(db, stream, batch, number)
     time = f"epoch_us({_quoted(stream.time)})"
     db.execute(
-        f"""CREATE TABLE seen AS
+        f"""CREATE TABLE {table} AS
         WITH tops AS (SELECT __batch, max({time}) AS top FROM input GROUP BY __batch),
              fronts AS (SELECT __batch, max(top) OVER before - {stream.delay} AS __front FROM tops
                         WINDOW before AS (ORDER BY __batch ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
         SELECT *, {time} AS __ts, coalesce({time} < __front, false) AS __late FROM input JOIN fronts USING (__batch)"""
     )
+    db.execute("DROP TABLE input")
+
+
+def _load(stream: Stream, batches: Sequence[pa.Table]) -> duckdb.DuckDBPyConnection:
+    """A database with `seen` (all rows, see `load_rows`) and `frontier`."""
+    db = connect()
+    load_rows(db, "seen", stream, batches)
     db.execute(f"CREATE TABLE frontier AS SELECT max(__ts) - {stream.delay} AS instant FROM seen")
     return db
 
 
 def _insert(db: duckdb.DuckDBPyConnection, stream: Stream, batch: pa.Table, number: int) -> None:
-    db.register("batch", pa.table({c.name: _naive(batch.column(c.name)) for c in stream.columns}))
+    db.register("batch", pa.table({c.name: naive(batch.column(c.name)) for c in stream.columns}))
     db.execute(f"INSERT INTO input SELECT {number}, {', '.join(_quoted(c.name) for c in stream.columns)} FROM batch")
     db.unregister("batch")
 
 
-def _naive(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def naive(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column without a time zone mark: the same instants, in UTC."""
     return column.cast(pa.timestamp("us")) if pa.types.is_timestamp(column.type) else column
 

@@ -18,8 +18,8 @@ from thalweg.testing.fields import ARROW_TYPES, Field, fields, time_names, with_
 from thalweg.testing.query_texts import Source, query_texts
 
 _EPOCH = datetime(1970, 1, 1)
-_UNITS = (SECOND, SECOND, 250_000, 60 * SECOND)
-_BEGINNINGS = (0, 0, -30, 1_767_225_600, -315_619_200)  # in seconds: 1970, around it, 2026, 1960
+UNITS = (SECOND, SECOND, 250_000, 60 * SECOND)
+BEGINNINGS = (0, 0, -30, 1_767_225_600, -315_619_200)  # in seconds: 1970, around it, 2026, 1960
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +52,7 @@ def _batch_lines(stream: Stream, table: pa.Table) -> list[str]:
 @st.composite
 def workloads(draw: DrawFn, max_streams: int = 1, max_queries: int = 4) -> WorkloadCase:
     """One or more streams and the queries over them, small enough to run in a moment."""
-    unit = draw(st.sampled_from(_UNITS))
+    unit = draw(st.sampled_from(UNITS))
     drawn = [draw(_fed_streams(f"s{i}", unit)) for i in range(draw(st.integers(1, max_streams)))]
     sources = [source for source, _ in drawn]
     queries = draw(st.lists(st.sampled_from(sources).flatmap(query_texts), min_size=1, max_size=max_queries))
@@ -66,10 +66,10 @@ def _fed_streams(draw: DrawFn, name: str, unit: int) -> tuple[Source, tuple[pa.T
     time = draw(time_names)
     delay = draw(st.sampled_from([0, 1, 3, 8])) * unit
     stream = Stream(name, (*(f.column for f in columns), Column(time, "TIMESTAMP")), time, delay)
-    begin = draw(st.sampled_from(_BEGINNINGS)) * SECOND
+    begin = draw(st.sampled_from(BEGINNINGS)) * SECOND
     rows = draw(_timed_rows(columns, begin, unit))
     source = Source(stream, columns, unit, str(_EPOCH + timedelta(microseconds=begin + 10 * unit)))
-    return source, tuple(_table(stream, batch) for batch in rows)
+    return source, tuple(rows_table(stream.columns, batch) for batch in rows)
 
 
 @st.composite
@@ -79,20 +79,22 @@ def _timed_rows(draw: DrawFn, columns: Sequence[Field], now: int, unit: int) -> 
     batches = []
     for size in draw(st.lists(st.sampled_from([0, 1, 3, 6, 10]), min_size=2, max_size=6)):
         now += draw(st.integers(0, 15)) * unit
-        times = with_nulls(st.builds(_instant, st.just(now), st.integers(-12, 12).map(lambda n: n * unit), _NUDGES))
+        times = with_nulls(st.builds(instant, st.just(now), st.integers(-12, 12).map(lambda n: n * unit), NUDGES))
         rows = [(*draw(values), draw(times)) for _ in range(size)]
         batches.append(rows + rows[: draw(st.sampled_from([0, 0, 1, 3]))])
     return batches
 
 
-_NUDGES = st.sampled_from([0, 0, 0, 1, -1])  # microseconds: just beside the bounds of windows
+NUDGES = st.sampled_from([0, 0, 0, 1, -1])  # microseconds: just beside the bounds of windows
 
 
-def _instant(now: int, shift: int, nudge: int) -> datetime:
+def instant(now: int, shift: int, nudge: int) -> datetime:
+    """A time beside another, in microseconds."""
     return _EPOCH + timedelta(microseconds=now + shift + nudge)
 
 
-def _table(stream: Stream, rows: list[tuple[Any, ...]]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else [()] * len(stream.columns)
-    arrays = [pa.array(v, ARROW_TYPES[c.type]) for c, v in zip(stream.columns, columns, strict=True)]
-    return pa.table(dict(zip((c.name for c in stream.columns), arrays, strict=True)))
+def rows_table(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """Rows as a table with declared columns."""
+    values = zip(*rows, strict=True) if rows else [()] * len(columns)
+    arrays = [pa.array(v, ARROW_TYPES[c.type]) for c, v in zip(columns, values, strict=True)]
+    return pa.table(dict(zip((c.name for c in columns), arrays, strict=True)))

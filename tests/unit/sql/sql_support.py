@@ -9,8 +9,9 @@ import duckdb
 import pytest
 
 from thalweg.errors import SqlError
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
-from thalweg.logical.stream import Column, Stream
+from thalweg.logical.stream import Column, Relation, Stream
 from thalweg.sql.binder import InferenceError, bind
 from thalweg.sql.statements import parse_select
 
@@ -33,11 +34,25 @@ TYPES = {
 }
 BID = Stream("bid", tuple(Column(n, t) for n, t in TYPES.items()), time="at")
 STREAMS = {"bid": BID}
+AUCTION = Stream(
+    "auction",
+    (
+        Column("id", "BIGINT"),
+        Column("Seller", "INTEGER"),
+        Column("start", "DECIMAL(8,2)"),
+        Column("url", "VARCHAR"),
+        Column("at", "TIMESTAMP"),
+    ),
+    time="at",
+)
+PERSON = Relation("person", (Column("id", "BIGINT"), Column("name", "VARCHAR"), Column("state", "VARCHAR")), "csv", "person.csv")
+JOINED_STREAMS = {"bid": BID, "auction": AUCTION}
+RELATIONS = {"person": PERSON}
 
 
 def infer(sql: str, columns: Mapping[str, str]) -> str:
     """The type of an expression, by asking DuckDB to describe it over an empty table."""
-    body = ", ".join(f'"{name}" {type_}' for name, type_ in columns.items()) or "i INTEGER"
+    body = ", ".join('"{}" {}'.format(name.replace('"', '""'), type_) for name, type_ in columns.items()) or "i INTEGER"
     try:
         if SCOPE[0] != body:
             ENGINE.execute(f"CREATE OR REPLACE TEMP TABLE scope ({body})")
@@ -49,7 +64,16 @@ def infer(sql: str, columns: Mapping[str, str]) -> str:
 
 def bound(sql: str) -> Query:
     """The query of a SELECT over `bid`."""
-    return bind(parse_select(sql), name="q", into=None, streams=STREAMS, infer=infer)
+    query = bind(parse_select(sql), name="q", into=None, streams=STREAMS, infer=infer)
+    assert isinstance(query, Query)
+    return query
+
+
+def joined(sql: str) -> JoinQuery:
+    """The join of a SELECT over the streams `bid` and `auction` and the table `person`."""
+    query = bind(parse_select(sql), name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS)
+    assert isinstance(query, JoinQuery)
+    return query
 
 
 def meaning(sql: str) -> tuple[Any, ...]:
@@ -73,6 +97,13 @@ def failure(sql: str) -> SqlError:
     """The error that binding a SELECT ends in."""
     with pytest.raises(SqlError) as caught:
         bound(sql)
+    return caught.value
+
+
+def join_failure(sql: str) -> SqlError:
+    """The error that binding a SELECT over `bid`, `auction` and `person` ends in."""
+    with pytest.raises(SqlError) as caught:
+        joined(sql)
     return caught.value
 
 

@@ -3,7 +3,7 @@
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sql_support import STREAMS, infer
+from sql_support import JOINED_STREAMS, RELATIONS, infer
 
 from thalweg.errors import SqlError
 from thalweg.sql.binder import bind
@@ -24,6 +24,12 @@ SCRIPTS = [
     "FROM bid TIMESTAMP BY at GROUP BY h, channel, n, url, x, at, Windows(Window('a', TumblingWindow(minute, 20)), Window('b', HoppingWindow(minute, 10, 5)))",
     "EXPLAIN SELECT a.id FROM bid AS b [RANGE 1 HOUR], auction a [UNBOUNDED] JOIN p ON a.id = b.id WHERE a.id <=> b.id "
     "GROUP BY a.id, TUMBLE '1 minute' EVERY 1 MINUTE EMIT CHANGES; DROP QUERY q; SHOW PLAN; SET plan.windows = 'best'; EXPLAIN ANALYZE QUERY q",
+    'EXPLAIN SELECT a.id, COUNT(b.*) AS n, MAX(price * a.start) FILTER (WHERE name <> "x"), window_end FROM bid AS b [RANGE 1 HOUR], auction a '
+    "TIMESTAMP BY at [UNBOUNDED] INNER JOIN person p ON a.Seller = p.id AND p.state LIKE 'V%' WHERE b.auction = a.id AND b.x < a.start "
+    "AND NOT b.url <> a.url GROUP BY 1 HAVING n > 3 AND window_end > MAX(b.at) EVERY 1 MINUTE EMIT CHANGES",
+    "EXPLAIN SELECT p.*, b.price + start AS s, s * 2 AS t FROM bid b [TUMBLE 10 SECONDS] CROSS JOIN auction [TUMBLE 10 SECONDS] JOIN person p USING (id) "
+    "JOIN bid c [TUMBLE 10 SECONDS] ON c.at = b.at WHERE b.at <=> auction.at AND TRUE",
+    "EXPLAIN SELECT p.*, b.price FROM auction a [WINDOW 1 HOUR] JOIN person AS p USING (id), bid b [WINDOW UNTIL NOW] WHERE b.n IN (a.seller)",
 ]
 TOKENS = [[script[t.start : t.end + 1] for t in Thalweg().tokenize(script)] for script in SCRIPTS]
 WORDS = [
@@ -64,7 +70,7 @@ def check(text: str) -> None:
         for statement in parse_script(text, "fuzz.sql"):
             select = statement.select if isinstance(statement, CreateQuery | Explain) else None
             if select is not None:
-                bind(select, name="q", into=None, streams=STREAMS, infer=infer)
+                bind(select, name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS)
     except SqlError as error:
         assert error.line is not None and error.column is not None and error.column >= 1
         assert 1 <= error.line <= len((text + "x").splitlines())

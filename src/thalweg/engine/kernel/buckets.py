@@ -45,6 +45,12 @@ class Sender:
             for chunk in _cut(piece):
                 self.rows.append((p, fragment, pack(chunk)))
 
+    def everywhere(self, fragment: str, table: pa.Table) -> None:
+        """Send a whole table to every partition."""
+        for chunk in _cut(table):
+            data = pack(chunk)
+            self.rows.extend((p, fragment, data) for p in range(self.partitions))
+
     def control(self, facts: Mapping[str, Any]) -> None:
         """Tell every partition."""
         data = json.dumps(facts).encode()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from thalweg.engine.kernel.connection import clean_message, run
 from thalweg.errors import DataError
-from thalweg.logical.stream import Stream
+from thalweg.logical.stream import Relation, Stream
 
 # Which declared types a Parquet column may be read as without losing meaning.
 _WIDENS = {
@@ -56,7 +56,7 @@ def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def files_sql(stream: Stream, paths: Sequence[str]) -> str:
+def files_sql(stream: Stream | Relation, paths: Sequence[str]) -> str:
     """The table function that reads files of a stream's format."""
     listed = "[" + ", ".join(_text(_literal(p)) for p in paths) + "]"
     types = "{" + ", ".join(f"{_text(c.name)}: {_text(c.type)}" for c in stream.columns) + "}"

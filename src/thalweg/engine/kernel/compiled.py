@@ -8,6 +8,8 @@ from pathlib import Path
 
 from thalweg.plan.codec import loads
 from thalweg.plan.compile import EmissionStep, bundled, emission_steps, inline, lift_sql
+from thalweg.plan.instants import shape_of
+from thalweg.plan.join_views import Shape, side_sql
 from thalweg.plan.nodes import Fragment, Plan
 from thalweg.state import manifest as manifests
 
@@ -22,6 +24,13 @@ class Compiled:
     emissions: tuple[EmissionStep, ...]
     inlined: frozenset[str]
     bundles: dict[int, tuple[str, str]]
+    sides: dict[str, str]
+    joins: tuple[Shape, ...]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether partial results of the work stage need another exchange, by the groups of joins."""
+        return any(s.query.every is not None for s in self.joins)
 
 
 @lru_cache(maxsize=8)
@@ -30,7 +39,16 @@ def compiled(path: str) -> Compiled:
     plan: Plan = loads(Path(path).read_text())
     lifts = {f.id: lift_sql(f) for f in plan.fragments if f.source is None}
     inlined = inline(plan)
-    return Compiled(plan, {f.id: f for f in plan.fragments}, lifts, emission_steps(plan), inlined, bundled(plan, inlined))
+    return Compiled(
+        plan=plan,
+        fragments={f.id: f for f in plan.fragments},
+        lifts=lifts,
+        emissions=emission_steps(plan),
+        inlined=inlined,
+        bundles=bundled(plan, inlined),
+        sides={s.id: side_sql(s) for s in plan.sides},
+        joins=tuple(shape_of(plan, j) for j in plan.joins),
+    )
 
 
 def manifest(path: str | None) -> manifests.Manifest:

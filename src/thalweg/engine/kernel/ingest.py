@@ -19,9 +19,11 @@ from thalweg.engine.kernel.compiled import Compiled, compiled
 from thalweg.engine.kernel.connection import clean_message, connection, query, run
 from thalweg.engine.task import Task, describe_error
 from thalweg.errors import DataError, InternalError
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.stream import Stream
 from thalweg.plan.compile import partition_sql
-from thalweg.plan.nodes import Fragment
+from thalweg.plan.join_views import side_cut, statistics_sql
+from thalweg.plan.nodes import Fragment, Side
 from thalweg.plan.ranges import LOWEST
 from thalweg.sinks.parquet import stage
 
@@ -73,6 +75,9 @@ class _StreamIngest:
     def __init__(self, plan: Compiled, stream: Stream, task: Task, sender: Sender, steps: dict[str, list[float]]) -> None:
         self.plan, self.stream, self.task, self.sender, self.steps = plan, stream, task, sender, steps
         self.fragments = [f for f in plan.plan.fragments if f.stream == stream.name and f.source is None]
+        self.sides = [s for s in plan.plan.sides if s.source == stream.name and not s.static]
+        self.conditions = _conditions(plan, stream)
+        self.kept: dict[str, list[tuple[int, ...]]] = {}
         self.groups: dict[str, tuple[int, int]] = {}
         frontier = task.frontiers.get(stream.name)
         self.frontier = LOWEST if frontier is None else frontier
@@ -86,7 +91,7 @@ class _StreamIngest:
             connection().unregister("chunk")
         if chunks.paths:
             self._read_files(chunks.paths, facts)
-        facts["groups"] = self.groups
+        facts["groups"], facts["sides"] = self.groups, self.kept
         return facts
 
     def _read_files(self, paths: list[str], facts: dict[str, Any]) -> None:
@@ -124,6 +129,8 @@ class _StreamIngest:
         self._time(f"scan {self.stream.name}", rows, started)
         for fragment in self.fragments:
             self._lift(fragment)
+        for side in self.sides:
+            self._side(side, rows)
         if late:
             self._late_rows(source, facts)
         facts["rows"] += rows
@@ -133,12 +140,11 @@ class _StreamIngest:
 
     def _scan(self, source: str) -> None:
         """A view where the rows are read once from a columnar file; a table where they would be parsed again and again."""
-        texts = "".join(self.plan.lifts[f.id] for f in self.fragments) + "".join(
-            c for q in self.plan.plan.queries if q.stream == self.stream.name for c in (e.sql for e in q.where)
-        )
+        lifts = [*(self.plan.lifts[f.id] for f in self.fragments), *(self.plan.sides[s.id] for s in self.sides)]
+        texts = "".join([*lifts, *(c for conditions in self.conditions.values() for given in conditions for c in given)])
         columns = [c.name for c in self.stream.columns if f'"{c.name}"' in texts]
         rows = scan_sql(self.stream, source, columns)
-        if self.stream.format != "parquet" or len(self.fragments) > 1 or self._compares_floats(texts):
+        if self.stream.format != "parquet" or len(lifts) > 1 or self._compares_floats(texts):
             run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
@@ -164,13 +170,27 @@ class _StreamIngest:
         self.sender.table(fragment.id, table)
         self._time(f"lift {fragment.id}", table.num_rows, started)
 
+    def _side(self, side: Side, rows: int) -> None:
+        started = time.perf_counter()
+        kept = self.plan.sides[side.id]
+        if side.route is None:
+            table = query(kept, {"frontier": self.frontier})
+            self.sender.everywhere(side.id, table)
+        else:
+            table = query(f"SELECT *, {side_cut(side, self.task.partitions)} AS p FROM ({kept})", {"frontier": self.frontier})
+            self.sender.table(side.id, table)
+        if self.task.look:
+            counts = connection().execute(statistics_sql(side), {"frontier": self.frontier}).fetchall()[0]
+            self.kept.setdefault(side.id, []).append((rows, *map(int, counts)))
+        self._time(f"lift {side.id}", table.num_rows, started)
+
     def _late_rows(self, source: str, facts: dict[str, Any]) -> None:
         late = f'"__time" < {self.frontier}'
-        for q in self.plan.plan.queries:
-            if q.stream == self.stream.name:
-                condition = " AND ".join([late, *(f"({e.sql})" for e in q.where)])
+        for name, given in self.conditions.items():
+            for conditions in given:
+                condition = " AND ".join([late, *(f"({c})" for c in conditions)])
                 count = run(f"SELECT count(*) FROM scan WHERE {condition}")[0][0]
-                facts["late_by_query"][q.name] = facts["late_by_query"].get(q.name, 0) + count
+                facts["late_by_query"][name] = facts["late_by_query"].get(name, 0) + count
         if self.stream.late_rows:
             reach("ingest:before-late-rows", self.task.fault)
             table = query(f'SELECT * EXCLUDE ("__time") FROM ({scan_sql(self.stream, source)}) WHERE {late}')
@@ -180,3 +200,16 @@ class _StreamIngest:
     def _time(self, step: str, rows: int, started: float) -> None:
         before = self.steps.get(step, [0, 0.0])
         self.steps[step] = [before[0] + rows, before[1] + (time.perf_counter() - started) * 1000]
+
+
+def _conditions(plan: Compiled, stream: Stream) -> dict[str, list[tuple[str, ...]]]:
+    """Per query that reads a stream, the conditions on its rows; a join may read it more than once."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for q in plan.plan.queries:
+        if isinstance(q, JoinQuery):
+            given = [tuple(c.sql for c in i.where) for i in q.inputs if i.is_stream and i.source == stream.name]
+        else:
+            given = [tuple(c.sql for c in q.where)] if q.stream == stream.name else []
+        if given:
+            found[q.name] = given
+    return found

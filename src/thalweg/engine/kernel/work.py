@@ -4,55 +4,54 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from thalweg.engine import frontier
-from thalweg.engine.faults import Aborted, reach
-from thalweg.engine.kernel.buckets import receive
+from thalweg.engine.faults import reach
+from thalweg.engine.kernel.buckets import Sender, receive
 from thalweg.engine.kernel.compiled import Compiled, compiled, manifest
-from thalweg.engine.kernel.connection import HASH, clean_message, connection, query
-from thalweg.engine.task import Report, Task, describe_error
-from thalweg.errors import InternalError
+from thalweg.engine.kernel.connection import connection, query
+from thalweg.engine.kernel.joins import JoinWork
+from thalweg.engine.kernel.reporting import REPORT, partition, reported
+from thalweg.engine.kernel.shelf import Shelf, stack
+from thalweg.engine.task import Report, Task
 from thalweg.plan.compile import EmissionStep, bundle_facts, bundle_name, bundle_sql, derive_sql, merge_sql, partition_sql
 from thalweg.plan.nodes import Emission, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, needed_from, source_range
 from thalweg.sinks.parquet import stage
-from thalweg.state.compaction import to_merge
-from thalweg.state.directory import disk_problem
-from thalweg.state.files import overlaps, read_state, write_state
-from thalweg.state.manifest import StateFile
 
 
 def work(batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Do the work of one hash range and report it; the range is Spark's partition unless it is given."""
-    report = Report(_partition() if part is None else part)
-    try:
-        reach("work:start", task.fault)
-        tables, controls = receive(batches)
-        report.controls = controls if report.part == 0 else []
-        if not any(c["error"] for c in controls):
-            _Work(task, report, tables, controls).run()
-    except Aborted:
-        raise
-    except OSError as e:
-        report.error = describe_error(disk_problem(Path(e.filename or task.state), e))
-    except duckdb.Error as e:
-        report.error = describe_error(InternalError(clean_message(e)))
-    except Exception as e:
-        report.error = describe_error(e)
-    yield pa.RecordBatch.from_pydict({"report": [report.json()]})
+    """Do the work of one hash range and report it; the range is Spark's partition unless it is given.
+
+    Where joins are aggregated the report goes on with the partial results, to the stage that finishes them.
+    """
+    report, sender = Report(partition() if part is None else part), Sender(task.partitions)
+    moved: dict[str, Any] = {}
+    reported(report, task, lambda: moved.update(_worked(batches, task, report, sender)))
+    if not compiled(task.plan).goes_on:
+        yield pa.RecordBatch.from_pydict({"report": [report.json()]})
+        return
+    failed = report.error is not None or any(c["error"] for c in report.controls)
+    sender.control({REPORT: report.json(), "part": report.part, "failed": failed, "frontiers": moved})
+    yield from sender.batches()
 
 
-def _partition() -> int:
-    from pyspark import TaskContext
-
-    return int(TaskContext.get().partitionId())
+def _worked(batches: Iterable[pa.RecordBatch], task: Task, report: Report, sender: Sender) -> dict[str, Any]:
+    """The frontiers after the batch, once its work is done."""
+    reach("work:start", task.fault)
+    tables, controls = receive(batches)
+    report.controls = controls if report.part == 0 else []
+    if any(c["error"] for c in controls):
+        return {}
+    running = _Work(task, report, tables, controls)
+    running.run()
+    if running.plan.joins:
+        JoinWork(running.compiled, running.shelf, tables, running.frontiers, sender).run()
+    return running.frontiers
 
 
 def moved_frontiers(task: Task, compiled_plan: Compiled, controls: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -71,7 +70,7 @@ class _Work:
         self.task, self.report, self.arrived = task, report, tables
         self.compiled = compiled(task.plan)
         self.plan = self.compiled.plan
-        self.before = manifest(task.manifest)
+        self.shelf = Shelf(task, report, manifest(task.manifest))
         _, self.frontiers = moved_frontiers(task, self.compiled, controls)
         self.needed = needed_from(self.plan, self.frontiers)
         self.emitted = {i: emitted(e, *self._moves(self.plan.query(e.query).stream)) for i, e in enumerate(self.plan.emissions)}
@@ -97,7 +96,7 @@ class _Work:
     def _fragment(self, fragment: Fragment) -> None:
         """Bring one fragment forward: what arrived or is derived, what its users need now, what stays as state."""
         new = self.arrived.get(fragment.id, []) if fragment.source is None else self._derive(fragment)
-        foreign = [self._own_rows(fragment, f) for f in self._files(fragment) if self._is_foreign(f)]
+        foreign = self.shelf.foreign(fragment.id, partition_sql(len(fragment.keys), self.task.partitions))
         users = self._uses(fragment)
         if users:
             self._offer(fragment, [*new, *foreign], (min(u[0] for u in users), max(u[1] for u in users)), len(users))
@@ -111,11 +110,11 @@ class _Work:
 
     def _offer(self, fragment: Fragment, tables: list[pa.Table], needs: Range, users: int) -> None:
         """Register `all_F`: new instances and those of the state that the users need."""
-        files = [f for f in self._files(fragment) if not self._is_foreign(f) and f.low < needs[1] and needs[0] <= f.high]
-        inputs = [t for t in (*tables, *(read_state(self.task.state, f) for f in files)) if t.num_rows]
+        files = [f for f in self.shelf.files(fragment.id, needs[0]) if f.low < needs[1]]
+        inputs = [t for t in (*tables, *map(self.shelf.read, files)) if t.num_rows]
         if not inputs:
             return
-        whole = _stack(inputs)
+        whole = stack(inputs)
         if len(inputs) > 1 and users > 1:
             whole = self._merge(fragment, whole, needs)
         self._register(f"all_{fragment.id}", whole)
@@ -140,40 +139,10 @@ class _Work:
         return [table]
 
     def _keep(self, fragment: Fragment, tables: list[pa.Table]) -> None:
-        """Write what later batches need, merging small files on the way."""
-        if fragment.id not in self.needed:
-            return
-        oldest = self.needed[fragment.id]
-        kept = [k for t in tables if (k := _from_slot(t, oldest)).num_rows]
-        mine = [f for f in self._files(fragment) if not self._is_foreign(f) and f.high >= oldest]
-        merging = to_merge(mine)
-        if not kept and not merging:
-            return
-        started = time.perf_counter()
-        whole = _stack([*kept, *(_from_slot(read_state(self.task.state, f), oldest) for f in merging)])
-        if merging:
-            whole = self._merge(fragment, whole, (oldest, -LOWEST))
-            self.report.merged += [f.path for f in merging]
-        reach("work:before-state", self.task.fault)
-        if whole.num_rows:
-            made = write_state(self.task.state, fragment.id, whole, self.task.batch, self.report.part, self.task.partitions)
-            self.report.files.append(asdict(made))
-        reach("work:after-state", self.task.fault)
-        self.report.time(f"keep {fragment.id}", whole.num_rows, time.perf_counter() - started)
-
-    def _files(self, fragment: Fragment) -> list[StateFile]:
-        part, parts = self.report.part, self.task.partitions
-        rehash = self.before.hash != HASH
-        return [f for f in self.before.files if f.fragment == fragment.id and (rehash or overlaps(f, part, parts))]
-
-    def _is_foreign(self, file: StateFile) -> bool:
-        """Whether a file was cut by another parallelism or another hash."""
-        return file.parts != self.task.partitions or self.before.hash != HASH
-
-    def _own_rows(self, fragment: Fragment, file: StateFile) -> pa.Table:
-        self._register("foreign", read_state(self.task.state, file))
-        where = f"{partition_sql(len(fragment.keys), self.task.partitions)} = {self.report.part}"
-        return query(f'SELECT * FROM "foreign" WHERE {where}')
+        """Write what later batches need."""
+        if fragment.id in self.needed:
+            oldest = self.needed[fragment.id]
+            self.shelf.keep(fragment.id, tables, oldest, lambda whole: self._merge(fragment, whole, (oldest, -LOWEST)))
 
     def _results(self) -> None:
         by_query: dict[str, list[int]] = {}
@@ -221,18 +190,7 @@ class _Work:
         self.registered[name] = set(table.column_names)
 
 
-def _stack(tables: list[pa.Table]) -> pa.Table:
-    """Tables of one fragment as one; a part that an older file lacks is NULL there."""
-    return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
-
-
 def _present(fragment: Fragment, columns: Iterable[str]) -> Fragment:
     """The fragment with the parts that a table has: older files lack the parts of newer queries."""
     found = set(columns)
     return replace(fragment, parts=tuple(p for p in fragment.parts if p.name in found))
-
-
-def _from_slot(table: pa.Table, oldest: int) -> pa.Table:
-    if oldest <= LOWEST or table.num_rows == 0:
-        return table
-    return table.filter(pc.greater_equal(table.column("slot"), oldest))

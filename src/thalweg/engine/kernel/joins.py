@@ -1,0 +1,230 @@
+"""Joins in the work stage: one hash range brings its sides forward and evaluates what has become final."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.engine.faults import reach
+from thalweg.engine.kernel.buckets import Sender
+from thalweg.engine.kernel.compiled import Compiled
+from thalweg.engine.kernel.connection import connection, query
+from thalweg.engine.kernel.relations import relation_rows
+from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
+from thalweg.plan import join_sql
+from thalweg.plan.arithmetic import route_sql
+from thalweg.plan.instants import alive_instants, final_instants, needed_slots
+from thalweg.plan.join_views import Shape, grouped, merge_side_sql, side_cut
+from thalweg.plan.nodes import Side
+from thalweg.plan.ranges import LOWEST, Range
+from thalweg.sinks.parquet import stage
+
+RESULT = "result:"
+
+
+class JoinWork:
+    """All joins of one hash range in one batch."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        shelf: Shelf,
+        arrived: Mapping[str, list[pa.Table]],
+        frontiers: dict[str, int | None],
+        sender: Sender,
+    ) -> None:
+        self.compiled, self.shelf, self.arrived, self.frontiers, self.sender = compiled, shelf, arrived, frontiers, sender
+        self.task, self.report = shelf.task, shelf.report
+        self.needed = needed_slots(compiled.plan, frontiers)
+        self.moved: dict[str, list[pa.Table]] = {}
+        self.present: dict[str, pa.Table] = {}
+        self.slots: dict[str, list[int]] = {}
+        self.registered: set[str] = set()
+
+    def run(self) -> None:
+        """Sides, then joins, then what stays of the sides."""
+        try:
+            for side in self.compiled.plan.sides:
+                self._bring(side)
+            for shape in self.compiled.joins:
+                self._join(shape)
+            for side in self.compiled.plan.sides:
+                if side.id in self.needed:
+                    tables = [*self.arrived.get(side.id, []), *self.moved[side.id]]
+                    self.shelf.keep(side.id, tables, self.needed[side.id], self._merging(side))
+        finally:
+            for name in self.registered:
+                connection().unregister(name)
+
+    def _bring(self, side: Side) -> None:
+        """Register all that is known of a side, and apart from each other what is old and what is new."""
+        if side.static:
+            relation = next(r for r in self.compiled.plan.relations if r.name == side.source)
+            self._offer(f"side_{side.id}", relation_rows(relation, self.compiled.sides[side.id]))
+            return
+        cut = None if side.route is None else side_cut(side, self.task.partitions)
+        self.moved[side.id] = self.shelf.foreign(side.id, cut)
+        old, new = [*self.shelf.tables(side.id), *self.moved[side.id]], self.arrived.get(side.id, [])
+        if not old and not new:
+            return
+        whole = stack([*old, *new])
+        self.present[side.id] = whole
+        self._offer(f"side_{side.id}", whole)
+        if side.timed:
+            self._offer(f"old_{side.id}", stack(old) if old else whole.slice(0, 0))
+            self._offer(f"new_{side.id}", stack(new) if new else whole.slice(0, 0))
+
+    def _join(self, shape: Shape) -> None:
+        started = time.perf_counter()
+        rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
+        self.report.time(f"{shape.join.evaluate} {shape.query.name}", rows, time.perf_counter() - started)
+
+    def _complete(self, shape: Shape) -> bool:
+        """Whether every stream has rows with all the parts that are asked for; else nothing can have been joined."""
+        for number in shape.streams:
+            side = shape.sides[number]
+            wanted = {p.column.name for p in shape.parts if p.input == number}
+            if side.id not in self.present or not wanted <= set(self.present[side.id].column_names):
+                return False
+        return True
+
+    def _rows(self, shape: Shape) -> int:
+        fresh = [n for n in shape.streams if any(t.num_rows for t in self.arrived.get(shape.sides[n].id, []))]
+        if not fresh or not self._complete(shape):
+            return 0
+        table = query(join_sql.rows_sql(shape, fresh))
+        if table.num_rows:
+            reach("work:before-results", self.task.fault)
+            staged = stage(self.task.outputs[shape.query.name], table, self.task.batch, self.report.part)
+            reach("work:after-results", self.task.fault)
+            self.report.results.append((shape.query.name, staged, table.num_rows))
+        return int(table.num_rows)
+
+    def _instants(self, shape: Shape) -> int:
+        """Results of the instants that become final now; what the evaluation keeps goes on in any case."""
+        final = final_instants(shape.query, self.task.frontiers, self.frontiers)
+        moved = self.shelf.foreign(shape.join.id, route_sql(list(shape.keys), self.task.partitions), spread=True)
+        if final[0] >= final[1] or not self._complete(shape):
+            self._keep_evaluation(shape, moved)
+            return 0
+        alive = alive_instants(shape, [self._slots(shape.sides[n].id) for n in shape.streams], final)
+        begin, until = shape.join.begin, shape.join.until
+        shown = [i for i in alive if (begin is None or i >= begin) and (until is None or i < until)]
+        if shape.join.evaluate == "snapshot":
+            return self._send(shape, self._snapshot(shape, shown)) if shown else 0
+        if shape.join.evaluate == "delta":
+            return self._delta(shape, final, alive, shown, moved)
+        return self._expiry(shape, final, shown, moved)
+
+    def _snapshot(self, shape: Shape, instants: list[int]) -> pa.Table:
+        self._offer_instants(instants)
+        return query(join_sql.snapshot_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants)))
+
+    def _expiry(self, shape: Shape, final: Range, shown: list[int], moved: list[pa.Table]) -> int:
+        """Credit new pairs to the instant of their death; an instant merges what has not died."""
+        pairs = shape.join.evaluate == "materialize"
+        low = LOWEST if final[0] == LOWEST else (final[0] - 1) * shape.step
+        slots = (low, (final[1] - 1) * shape.step)
+        fresh = [n for n in shape.streams if any(slots[0] <= s < slots[1] for s in self._slots(shape.sides[n].id))]
+        kept = list(moved)
+        known = [_living(t) for t in (*self.shelf.tables(shape.join.id, final[0]), *moved)]
+        if fresh:
+            born = query(join_sql.born_sql(shape, slots, final[0], fresh, pairs))
+            self._offer("born", born)
+            known.append(born)
+            kept.append(query(join_sql.remaining_sql(shape, final[1] - 1, pairs)))
+        sent = 0
+        if known and shown:
+            self._offer("alive", stack(known))
+            self._offer_instants(shown)
+            sent = self._send(shape, query(join_sql.alive_sql(shape)))
+        self._keep_evaluation(shape, kept)
+        return sent
+
+    def _delta(self, shape: Shape, final: Range, alive: list[int], shown: list[int], moved: list[pa.Table]) -> int:
+        """Add what enters and subtract what leaves, instant by instant."""
+        base = [t for t in (*self.shelf.tables(shape.join.id, final[0] - 1), *moved) if t.num_rows]
+        instants = sorted({j for i in alive for j in (i, i + 1) if j < final[1]} | ({final[0]} if base else set()))
+        if not instants:
+            self._keep_evaluation(shape, moved)
+            return 0
+        self._merge_sides(shape)
+        self._offer_instants(instants)
+        sources = ["changes"]
+        self._offer("changes", query(join_sql.delta_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants))))
+        if base:
+            self._offer("base", renamed(stack(base), "slot", "i"))
+            sources.append("base")
+        self._offer("totals", query(join_sql.totals_sql(shape, sources)))
+        self._keep_evaluation(shape, [query(join_sql.last_totals_sql(shape, final[1] - 1))])
+        if not shown:
+            return 0
+        self._offer_instants(shown)
+        return self._send(shape, query(join_sql.standing_sql(shape)))
+
+    def _merge_sides(self, shape: Shape) -> None:
+        """One row per columns and slot, so that a row leaves as it entered."""
+        for number in shape.streams:
+            side = shape.sides[number]
+            if side.early and side.id in self.present:
+                self._offer(f"side_{side.id}", self._merged_side(side, self.present[side.id]))
+
+    def _keep_evaluation(self, shape: Shape, tables: list[pa.Table]) -> None:
+        id = shape.join.id
+        if id in self.needed:
+            merge = None if shape.join.evaluate != "expiry" else lambda whole: self._merged_lives(shape, whole)
+            self.shelf.keep(id, tables, self.needed[id], merge)
+
+    def _merged_lives(self, shape: Shape, whole: pa.Table) -> pa.Table:
+        self._offer("lives", whole)
+        return query(grouped(shape, ['"slot"'], 'SELECT * FROM "lives"'))
+
+    def _merging(self, side: Side) -> Merge | None:
+        """How pieces of an aggregation set become one; rows stay as they are."""
+        return (lambda whole: self._merged_side(side, whole)) if side.early else None
+
+    def _merged_side(self, side: Side, whole: pa.Table) -> pa.Table:
+        self._offer("pieces", whole)
+        return query(merge_side_sql(_given(side, whole), '"pieces"'))
+
+    def _send(self, shape: Shape, table: pa.Table) -> int:
+        """Partial results to the partition of their group."""
+        if table.num_rows:
+            self._offer("partial", table)
+            cut = query(f'SELECT *, {route_sql(list(shape.keys), self.task.partitions)} AS p FROM "partial"')
+            self.sender.table(RESULT + shape.query.name, cut)
+        return int(table.num_rows)
+
+    def _slots(self, id: str) -> list[int]:
+        """The slots that a side has, sorted."""
+        if id not in self.slots:
+            found = pc.unique(self.present[id].column("slot")) if id in self.present else pa.array([], pa.int64())
+            self.slots[id] = sorted(found.to_pylist())
+        return self.slots[id]
+
+    def _offer_instants(self, instants: Iterable[int]) -> None:
+        self._offer("inst", pa.table({"i": pa.array(instants, pa.int64())}))
+
+    def _offer(self, name: str, table: pa.Table) -> None:
+        connection().register(name, table)
+        self.registered.add(name)
+
+
+def _given(side: Side, table: pa.Table) -> Side:
+    """The side with the parts that a table has: older files lack the parts of newer queries."""
+    return replace(side, parts=tuple(p for p in side.parts if p.name in table.column_names))
+
+
+def _many(shape: Shape, instants: list[int]) -> bool:
+    """Whether it is less to put every row into all of its instants than to look for its rows at every instant."""
+    spans = [s for n in shape.streams if (s := shape.span(n)) is not None]
+    return bool(spans) and len(instants) * shape.step >= max(spans)
+
+
+def _living(table: pa.Table) -> pa.Table:
+    """Kept partial results as they stand beside new ones: born long ago."""
+    return renamed(table, "slot", "d").append_column("b", pa.array([LOWEST] * table.num_rows, pa.int64()))

@@ -1,0 +1,99 @@
+"""The state of one hash range in one batch: what the last manifest names, and what the batch writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.engine.faults import reach
+from thalweg.engine.kernel.connection import HASH, connection, query
+from thalweg.engine.task import Report, Task
+from thalweg.plan.ranges import LOWEST
+from thalweg.state.compaction import to_merge
+from thalweg.state.files import overlaps, read_state, write_state
+from thalweg.state.manifest import Manifest, StateFile
+
+Merge = Callable[[pa.Table], pa.Table]
+
+
+class Shelf:
+    """Reads and writes tables with a column "slot" under names of their meaning."""
+
+    def __init__(self, task: Task, report: Report, before: Manifest) -> None:
+        self.task, self.report, self.before = task, report, before
+
+    def files(self, id: str, oldest: int = LOWEST) -> list[StateFile]:
+        """The files of this very hash range."""
+        return [f for f in self._named(id) if not self._is_foreign(f) and f.part == self.report.part and f.high >= oldest]
+
+    def read(self, file: StateFile) -> pa.Table:
+        """The table in a file."""
+        return read_state(self.task.state, file)
+
+    def tables(self, id: str, oldest: int = LOWEST) -> list[pa.Table]:
+        """What this hash range has from `oldest` on."""
+        return [self.read(f) for f in self.files(id, oldest)]
+
+    def foreign(self, id: str, cut: str | None, spread: bool = False) -> list[pa.Table]:
+        """Rows of this hash range in files that were cut by another parallelism or another hash.
+
+        `cut` is the SQL of a row's hash range, None where every partition has all rows. With `spread` rows may lie in any file.
+        """
+        files = [f for f in self._named(id) if self._is_foreign(f)]
+        if cut is None:
+            return [self.read(f) for f in files if f.part == 0]
+        part, parts = self.report.part, self.task.partitions
+        anywhere = spread or self.before.hash != HASH
+        return [self._own_rows(f, cut) for f in files if anywhere or overlaps(f, part, parts)]
+
+    def keep(self, id: str, tables: list[pa.Table], oldest: int, merge: Merge | None) -> None:
+        """Write what later batches need, merging small files on the way."""
+        kept = [k for t in tables if (k := from_slot(t, oldest)).num_rows]
+        merging = to_merge(self.files(id, oldest))
+        if not kept and not merging:
+            return
+        started = time.perf_counter()
+        whole = stack([*kept, *(from_slot(self.read(f), oldest) for f in merging)])
+        if merging:
+            whole = merge(whole) if merge is not None else whole
+            self.report.merged += [f.path for f in merging]
+        reach("work:before-state", self.task.fault)
+        if whole.num_rows:
+            made = write_state(self.task.state, id, whole, self.task.batch, self.report.part, self.task.partitions)
+            self.report.files.append(asdict(made))
+        reach("work:after-state", self.task.fault)
+        self.report.time(f"keep {id}", whole.num_rows, time.perf_counter() - started)
+
+    def _named(self, id: str) -> list[StateFile]:
+        return [f for f in self.before.files if f.fragment == id]
+
+    def _is_foreign(self, file: StateFile) -> bool:
+        return file.parts != self.task.partitions or self.before.hash != HASH
+
+    def _own_rows(self, file: StateFile, cut: str) -> pa.Table:
+        connection().register("foreign", self.read(file))
+        try:
+            return query(f'SELECT * FROM "foreign" WHERE {cut} = {self.report.part}')
+        finally:
+            connection().unregister("foreign")
+
+
+def stack(tables: list[pa.Table]) -> pa.Table:
+    """Tables of one meaning as one; a part that an older file lacks is NULL there."""
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+
+
+def from_slot(table: pa.Table, oldest: int) -> pa.Table:
+    """The rows of a table from a slot on."""
+    if oldest <= LOWEST or table.num_rows == 0:
+        return table
+    return table.filter(pc.greater_equal(table.column("slot"), oldest))
+
+
+def renamed(table: pa.Table, old: str, new: str) -> pa.Table:
+    """A table with one column under another name."""
+    return table.rename_columns([new if c == old else c for c in table.column_names])

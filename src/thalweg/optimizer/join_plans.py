@@ -1,0 +1,81 @@
+"""Which plans a join query has, and the cheapest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from thalweg.logical.aggregates import AGGREGATES
+from thalweg.logical.join import JoinQuery
+from thalweg.optimizer.cost.calibration import JoinConstants
+from thalweg.optimizer.cost.early_aggregation import plan_name
+from thalweg.optimizer.cost.join_engine import Estimate, estimate
+from thalweg.optimizer.statistics import JoinStatistics
+
+EVALUATIONS = ("snapshot", "delta", "expiry", "materialize")
+BEST = "best"
+
+
+@dataclass(frozen=True)
+class JoinChoice:
+    """One plan of a join query: which inputs are aggregated early, how results are evaluated, how partners are found."""
+
+    early: tuple[bool, ...]
+    evaluate: str
+    method: str = "hash"
+    invalidate: str = "slot"
+
+    @property
+    def name(self) -> str:
+        """The plan as the papers call it, with its evaluation."""
+        return f"{plan_name(self.early)} {self.evaluate}" + (" by nested loops" if self.method == "loop" else "")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What settings leave open: `best`, or the one to take."""
+
+    early: str = BEST
+    evaluate: str = BEST
+    method: str = BEST
+    invalidate: str = "slot"
+
+
+@dataclass(frozen=True)
+class Considered:
+    """A plan with what it is expected to cost."""
+
+    choice: JoinChoice
+    estimate: Estimate
+
+
+def may_evaluate(query: JoinQuery, evaluate: str) -> bool:
+    """Whether a query's aggregates can be evaluated in a way: a difference needs aggregates that pairs can be taken out of."""
+    return evaluate != "delta" or all(_is_exact(a.call.function, [x.type for x in a.call.args]) for a in query.aggregates)
+
+
+def _is_exact(function: str, types: list[str]) -> bool:
+    return AGGREGATES[function].invertible and not {"FLOAT", "DOUBLE"} & set(types)
+
+
+def choices(query: JoinQuery, wish: Wish) -> Iterator[JoinChoice]:
+    """Every plan that a query has, as far as the settings leave it open."""
+    methods = ("hash" if query.equalities else "loop",) if wish.method == BEST else (wish.method,)
+    if query.every is None:
+        yield from (JoinChoice((False,) * len(query.inputs), "rows", m, wish.invalidate) for m in methods)
+        return
+    bits = [(False, True)] * len(query.inputs)
+    for early in product(*bits):
+        if wish.early not in (BEST, plan_name(early)):
+            continue
+        for evaluate in EVALUATIONS:
+            asked = evaluate == wish.evaluate or (wish.evaluate == BEST and evaluate != "materialize")
+            if asked and may_evaluate(query, evaluate):
+                yield from (JoinChoice(early, evaluate, m, wish.invalidate) for m in methods)
+
+
+def consider(query: JoinQuery, statistics: JoinStatistics, wish: Wish, constants: JoinConstants) -> tuple[Considered, ...]:
+    """The plans of a query, cheapest first."""
+    found = [Considered(c, estimate(query, c.early, c.evaluate, c.method, statistics, constants)) for c in choices(query, wish)]
+    return tuple(sorted(found, key=lambda c: c.estimate.nanos))

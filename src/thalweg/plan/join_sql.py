@@ -1,0 +1,240 @@
+"""The SQL of a join's evaluations: the pairs of a batch, and aggregates at instants by snapshot, delta or expiry.
+
+Tables: `side_S` is all that is known of side S, `inst` the instants ("i") that matter in this batch, `base` the totals of
+the last instant, `alive` the partial results that have not expired. Instants are numbered: i stands for i * every.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thalweg.logical.join import RANGE, TUMBLE
+from thalweg.plan.join_views import (
+    Shape,
+    conditions,
+    exposed,
+    first_instant,
+    grouped,
+    key_columns,
+    last_instant,
+    merged_parts,
+    part_sql,
+    weighed,
+    weighed_parts,
+    weight_sql,
+)
+from thalweg.plan.ranges import LOWEST, Range
+
+OLD, NEW, ALL = "old", "new", "all"
+
+
+def _joined(columns: Sequence[str], views: Sequence[str], where: Sequence[str]) -> str:
+    tables = ", ".join(f"({v})" for v in views)
+    condition = f" WHERE {' AND '.join(where)}" if where else ""
+    return f"SELECT {', '.join(columns) or '1'} FROM {tables}{condition}"
+
+
+def _turns(shape: Shape, fresh: Sequence[int]) -> list[list[str]]:
+    """Per input with new rows, which rows of each input it is joined with, so that every new pair is met once."""
+    return [[ALL if s.static or n > k else OLD if n < k else NEW for n, s in enumerate(shape.sides)] for k in fresh]
+
+
+# ---- rows ----
+
+
+def rows_sql(shape: Shape, fresh: Sequence[int]) -> str:
+    """The combinations that have at least one new row, as result rows; `fresh` are the inputs that have new ones."""
+    wanted = [*conditions(shape), *_together(shape)]
+    terms = [_joined(["*"], [_row_view(shape, n, which) for n, which in enumerate(turn)], wanted) for turn in _turns(shape, fresh)]
+    outputs = ", ".join(f'CAST({o.sql} AS {o.type}) AS "{_escaped(o.name)}"' for o in shape.query.outputs)
+    return " UNION ALL ".join(f"SELECT {outputs} FROM ({t})" for t in terms)
+
+
+def _row_view(shape: Shape, number: int, which: str) -> str:
+    side = shape.sides[number]
+    if side.static:
+        return f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"'
+    table = f'"{"side" if which == ALL else which}_{side.id}"'
+    return f"SELECT {', '.join(exposed(shape, number, 'ts', 'slot'))} FROM {table} WHERE {shape.visible(number)}"
+
+
+def _together(shape: Shape) -> list[str]:
+    """No row may have left its window when the last one comes."""
+    inputs, streams = shape.query.inputs, shape.streams
+    tumbling = [n for n in streams if inputs[n].kind == TUMBLE]
+    same = [f'"{tumbling[0]}.slot" = "{n}.slot"' for n in tumbling[1:]]
+    ranges = [n for n in streams if inputs[n].kind == RANGE]
+    return same + [f'"{other}.ts" - "{n}.ts" < {inputs[n].length}' for n in ranges for other in streams if other != n]
+
+
+# ---- snapshot ----
+
+
+def snapshot_sql(shape: Shape, instants: Range, expand: bool) -> str:
+    """At every instant, join what the windows hold and aggregate."""
+    views = [_window_view(shape, n, instants, expand) for n in range(len(shape.sides))]
+    rows = _joined([*key_columns(shape), _instant(shape), *weighed_parts(shape)], views, [*conditions(shape), *_same_instant(shape)])
+    return grouped(shape, ['"i"'], rows)
+
+
+def _instant(shape: Shape) -> str:
+    return f'"{shape.streams[0]}.i" AS "i"'
+
+
+def _same_instant(shape: Shape) -> list[str]:
+    first, *others = shape.streams
+    return [f'"{first}.i" = "{n}.i"' for n in others]
+
+
+def _window_view(shape: Shape, number: int, instants: Range, expand: bool, shift: int = 0, merge: bool = True) -> str:
+    """An input's rows once per instant at which its window holds them; `shift` 1 means the window of the instant before."""
+    side = shape.sides[number]
+    if side.static:
+        return f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"'
+    rows = _at_instants(shape, number, instants, expand, shift)
+    if side.early and merge:
+        keys = [*(f'"c{i}"' for i in range(len(side.columns))), '"i"']
+        rows = f"SELECT {', '.join([*keys, *merged_parts(side)])} FROM ({rows}) GROUP BY {', '.join(keys)}"
+    return f"SELECT {', '.join(exposed(shape, number, 'i'))} FROM ({rows})"
+
+
+def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift: int) -> str:
+    side, step, span = shape.sides[number], shape.step, shape.span(number)
+    table, seen = f'"side_{side.id}"', shape.visible(number)
+    if span is None or not expand:
+        end = f'("i" - {shift}) * {step}' if shift else f'"i" * {step}'
+        low = "" if span is None else f' AND "slot" >= {end} - {span}'
+        return f'SELECT * FROM {table}, "inst" WHERE "slot" < {end}{low} AND {seen}'
+    overlap = -(-span // step)
+    first = first_instant('"slot"', step) + (f" + {shift}" if shift else "")
+    back, source = (' + "back"', f'{table}, range({overlap}) AS back("back")') if overlap > 1 else ("", table)
+    inside = "" if span % step == 0 else f' AND "slot" >= ("i" - {shift}) * {step} - {span}'
+    rows = f'SELECT *, {first}{back} AS "i" FROM {source} WHERE {seen}'
+    return f'SELECT * FROM ({rows}) WHERE "i" >= {instants[0]} AND "i" < {instants[1]}{inside}'
+
+
+# ---- expiry and materialize ----
+
+
+def born_sql(shape: Shape, slots: Range, first: int, fresh: Sequence[int], keep_pairs: bool = False) -> str:
+    """New pairs by (keys, first instant "b", last instant "d"), or each by itself; new are the pairs with a slot in `slots`."""
+    terms = []
+    for turn in _turns(shape, fresh):
+        views = [_life_view(shape, n, which, slots, first) for n, which in enumerate(turn)]
+        terms.append(_joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape)))
+    rows = f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
+    return rows if keep_pairs else grouped(shape, ['"b"', '"d"'], rows)
+
+
+def _life(shape: Shape) -> list[str]:
+    def of(end: str) -> str:
+        return ", ".join(f'"{n}.{end}"' for n in shape.streams)
+
+    return [f'greatest({of("b")}) AS "b"', f'least({of("d")}) AS "d"']
+
+
+def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int) -> str:
+    """An input's rows with the instants between which its window holds them."""
+    side, step, span = shape.sides[number], shape.step, shape.span(number)
+    if side.static:
+        return f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"'
+    low = slots[0] if which == NEW else None if span is None or first == LOWEST else first * step - span
+    high = slots[0] if which == OLD else slots[1]
+    bounds = [shape.visible(number), f'"slot" < {high}', *([] if low is None else [f'"slot" >= {low}'])]
+    keys = [f'"c{i}"' for i in range(len(side.columns))]
+    life = [f'{first_instant(_SLOT, step)} AS "b"', f'{last_instant(_SLOT, step, span)} AS "d"']
+    where = " AND ".join(bounds)
+    if side.early:
+        places = ", ".join(str(i + 1) for i in range(len(keys) + 2))
+        rows = f'SELECT {", ".join([*keys, *life, *merged_parts(side)])} FROM "side_{side.id}" WHERE {where} GROUP BY {places}'
+    else:
+        rows = f'SELECT *, {", ".join(life)} FROM "side_{side.id}" WHERE {where}'
+    return f"SELECT {', '.join(exposed(shape, number, 'b', 'd'))} FROM ({rows})"
+
+
+_SLOT = '"slot"'
+
+
+def alive_sql(shape: Shape) -> str:
+    """At every instant, merge the partial results that were born and have not expired."""
+    return grouped(shape, ['"i"'], 'SELECT * FROM "alive", "inst" WHERE "b" <= "i" AND "i" <= "d"')
+
+
+def remaining_sql(shape: Shape, last: int, keep_pairs: bool = False) -> str:
+    """What outlives an instant, by the last instant of its life."""
+    if keep_pairs:
+        names = [*shape.keys, '"d" AS "slot"', *(f'"{p.name}"' for p in shape.parts)]
+        return f'SELECT {", ".join(names)} FROM "born" WHERE "d" > {last}'
+    return grouped(shape, ['"slot"'], f'SELECT *, "d" AS "slot" FROM "born" WHERE "d" > {last}')
+
+
+# ---- delta ----
+
+
+def delta_sql(shape: Shape, instants: Range, expand: bool) -> str:
+    """What enters and leaves at every instant, by (keys, "i"): the telescoped difference of two joins."""
+    terms = []
+    for k in shape.streams:
+        views = [
+            _change_view(shape, n, instants) if n == k else _window_view(shape, n, instants, expand, int(n < k), merge=False)
+            for n in range(len(shape.sides))
+        ]
+        where = [*conditions(shape), *_same_instant(shape)]
+        terms.append(_joined([*key_columns(shape), f'"{k}.i" AS "i"', *_signed(shape, f'"{k}.sign"')], views, where))
+    names = [*(f'"{p.name}"' for p in shape.parts), *(f'"has_{p.name}"' for p in shape.parts), '"pairs"']
+    sums = [f"sum({n}) AS {n}" for n in names]
+    keys = [*shape.keys, '"i"']
+    places = ", ".join(str(i + 1) for i in range(len(keys)))
+    return f"SELECT {', '.join([*keys, *sums])} FROM ({' UNION ALL '.join(terms)}) GROUP BY {places}"
+
+
+def _signed(shape: Shape, sign: str) -> list[str]:
+    columns = [f'{weighed(shape, p, sign)} AS "{p.name}"' for p in shape.parts]
+    columns += [
+        f'CASE WHEN {part_sql(p)} IS NULL THEN 0 ELSE {weight_sql(shape, p.input, sign)} END AS "has_{p.name}"' for p in shape.parts
+    ]
+    return [*columns, f'{weight_sql(shape, None, sign)} AS "pairs"']
+
+
+def _change_view(shape: Shape, number: int, instants: Range) -> str:
+    """The rows that enter (+1) and leave (-1) an input's window at every instant."""
+    side, step, span = shape.sides[number], shape.step, shape.span(number)
+    table, seen = f'"side_{side.id}"', shape.visible(number)
+    enter = f'SELECT *, {first_instant(_SLOT, step)} AS "i", 1 AS "sign" FROM {table} WHERE {seen}'
+    leave = f'SELECT *, {last_instant(_SLOT, step, span)} + 1 AS "i", -1 AS "sign" FROM {table} WHERE {seen}'
+    rows = enter if span is None else f"{enter} UNION ALL {leave}"
+    bounds = f'"i" >= {instants[0]} AND "i" < {instants[1]}'
+    return f"SELECT {', '.join(exposed(shape, number, 'i', 'sign'))} FROM ({rows}) WHERE {bounds}"
+
+
+def totals_sql(shape: Shape, sources: Sequence[str]) -> str:
+    """Running totals of `changes` on top of `base`, with the instant "next" at which each is replaced."""
+    names = [*(f'"{p.name}"' for p in shape.parts), *(f'"has_{p.name}"' for p in shape.parts), '"pairs"']
+    by = ", ".join(shape.keys) or "1"
+    over = f'OVER (PARTITION BY {by} ORDER BY "i" ROWS UNBOUNDED PRECEDING)'
+    sums = [f"sum({n}) {over} AS {n}" for n in names]
+    following = f'lead("i") OVER (PARTITION BY {by} ORDER BY "i") AS "next"'
+    columns = [*shape.keys, '"i"', *names]
+    rows = " UNION ALL BY NAME ".join(f'SELECT {", ".join(columns)} FROM "{source}"' for source in sources)
+    return f"SELECT {', '.join([*shape.keys, _I, *sums, following])} FROM ({rows})"
+
+
+_I = '"i"'
+
+
+def standing_sql(shape: Shape) -> str:
+    """The totals that hold at every instant, where any pair is left."""
+    parts = [f'CASE WHEN "has_{p.name}" > 0 THEN "{p.name}" END AS "{p.name}"' for p in shape.parts]
+    keys = ", ".join([*shape.keys, '"inst"."i" AS "i"'])
+    on = '"inst"."i" >= "totals"."i" AND ("next" IS NULL OR "inst"."i" < "next")'
+    return f'SELECT {", ".join([keys, *parts])} FROM "totals", "inst" WHERE {on} AND "pairs" > 0'
+
+
+def last_totals_sql(shape: Shape, last: int) -> str:
+    """The totals as they stand at the last instant."""
+    names = [*(f'"{p.name}"' for p in shape.parts), *(f'"has_{p.name}"' for p in shape.parts), '"pairs"']
+    return f'SELECT {", ".join([*shape.keys, f"{last}::BIGINT AS slot", *names])} FROM "totals" WHERE "next" IS NULL AND "pairs" > 0'
+
+
+def _escaped(name: str) -> str:
+    return name.replace('"', '""')

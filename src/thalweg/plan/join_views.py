@@ -1,0 +1,191 @@
+"""The inputs of a join as SQL: what is kept of a chunk, and how a join statement sees it.
+
+In a join statement column i of input k is `"k.ci"`, its part P `"k.P"`, and in an aggregation set the number of rows `"k.n"`;
+columns that expressions over the joined row name have that name too (`"b.price"`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from thalweg.logical.join import JoinQuery, Term, flat
+from thalweg.plan.arithmetic import floor_div, route_sql
+from thalweg.plan.join_sides import JoinPart, join_parts
+from thalweg.plan.nodes import TIME, Join, Side
+from thalweg.plan.ranges import HIGHEST
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A join with all that its SQL depends on. `step` is the distance of instants in slots, `spans` the windows' lengths."""
+
+    query: JoinQuery
+    join: Join
+    sides: tuple[Side, ...]
+
+    @property
+    def step(self) -> int:
+        """Slots from one instant to the next."""
+        return (self.query.every or self.query.slot) // self.query.slot
+
+    def span(self, number: int) -> int | None:
+        """Slots of an input's window; None where it has no end."""
+        length = self.query.inputs[number].length
+        return None if length is None else length // self.query.slot
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The inputs that are streams."""
+        return tuple(n for n, s in enumerate(self.sides) if not s.static)
+
+    @property
+    def parts(self) -> tuple[JoinPart, ...]:
+        """What results are lowered from."""
+        return join_parts(self.query)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the grouping keys."""
+        return tuple(f'"k{i}"' for i in range(len(self.query.keys)))
+
+    def visible(self, number: int) -> str:
+        """Which rows of an input count at all: those from its beginning on."""
+        begin = self.join.begins[number]
+        if begin is None or self.sides[number].static:
+            return "TRUE"
+        if self.sides[number].timed:
+            return f'"ts" >= {begin}'
+        return f'"slot" >= {-(-begin // self.sides[number].slot)}'
+
+
+def side_sql(side: Side) -> str:
+    """Rows of `scan` to what the side keeps."""
+    columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(side.columns)]
+    conditions = [*(f"({c})" for c in side.where), *(f"({side.columns[i]}) IS NOT NULL" for i in side.required)]
+    if not side.static:
+        columns.append(f'{floor_div(TIME, side.slot)} AS "slot"')
+        conditions.insert(0, f"{TIME} >= $frontier")
+    if side.timed:
+        columns.append(f'{TIME} AS "ts"')
+    places = ", ".join(str(i + 1) for i in range(len(columns)))
+    if side.early:
+        columns += ['count(*) AS "n"', *(f'{p.lift} AS "{p.name}"' for p in side.parts)]
+    else:
+        columns += [f'{p.unit} AS "{p.name}"' for p in side.parts]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    grouped = (f" GROUP BY {places}" if places else " HAVING count(*) > 0") if side.early else ""
+    return f"SELECT {', '.join(columns) or '1 AS nothing'} FROM scan{where}{grouped}"
+
+
+def statistics_sql(side: Side) -> str:
+    """How many rows of `scan` a side takes, and about how many distinct values they have: of all that is kept, of what is equated."""
+    conditions = [f"{TIME} >= $frontier", *(f"({c})" for c in side.where), *(f"({side.columns[i]}) IS NOT NULL" for i in side.required)]
+    kept, equated = (", ".join(side.columns[i] for i in some) for some in (range(len(side.columns)), side.required))
+    counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in (kept, equated)]
+    return f"SELECT count(*), {', '.join(counts)} FROM scan WHERE {' AND '.join(conditions)}"
+
+
+def side_cut(side: Side, partitions: int) -> str:
+    """The hash range of a row of a side that is cut."""
+    columns = [f'"c{i}"' for i in side.route or ()]
+    return route_sql(columns or ['"slot"'], partitions)
+
+
+def merge_side_sql(side: Side, source: str) -> str:
+    """An aggregation set that came in pieces, with one row per columns and slot."""
+    keys = [*(f'"c{i}"' for i in range(len(side.columns))), '"slot"']
+    return f"SELECT {', '.join([*keys, *merged_parts(side)])} FROM {source} GROUP BY {', '.join(keys)}"
+
+
+def merged_parts(side: Side) -> list[str]:
+    """The number of rows and the parts of several rows of an aggregation set."""
+    return ['sum("n")::BIGINT AS "n"', *(f'{p.combine} AS "{p.name}"' for p in side.parts)]
+
+
+def exposed(shape: Shape, number: int, *more: str) -> list[str]:
+    """The columns of an input under the names that join statements use; `more` are the view's own, prefixed too."""
+    side, query = shape.sides[number], shape.query
+    names = {f"c{i}": f'"{number}.c{i}"' for i in range(len(side.columns))}
+    columns = [f'"{c}" AS {name}' for c, name in names.items()]
+    columns += [f'"{p.name}" AS "{number}.{p.name}"' for p in side.parts]
+    columns += [f'"{m}" AS "{number}.{m}"' for m in (*more, *(("n",) if side.early else ()))]
+    return columns + [f'"c{side.columns.index(c)}" AS {flat(query.inputs[number].alias, n)}' for c, n in _read(shape, number)]
+
+
+def _read(shape: Shape, number: int) -> Iterable[tuple[str, str]]:
+    """The bare columns of an input that expressions over the joined row name, with their names."""
+    q = shape.query
+    read = [*q.columns, *(c for t in (*q.residue, *(k for k in q.keys if k.own is None)) for c in t.columns)]
+    read += [c for a in q.aggregates if a.input is None for c in a.columns]
+    return [('"' + n.replace('"', '""') + '"', n) for n in sorted({c.name for c in read if c.input == number})]
+
+
+def term_sql(shape: Shape, term: Term) -> str:
+    """A term in a join statement."""
+    if term.own is None or len(term.inputs) != 1:
+        return f"({term.sql})"
+    number = term.inputs[0]
+    return f'"{number}.c{shape.sides[number].columns.index(term.own)}"'
+
+
+def conditions(shape: Shape) -> list[str]:
+    """What makes rows partners. A nested loop is asked for by hiding the equality."""
+    pairs = [(term_sql(shape, e.left), term_sql(shape, e.right)) for e in shape.query.equalities]
+    loop = shape.join.method == "loop"
+    equal = [f"coalesce({left} = {right}, FALSE)" if loop else f"{left} = {right}" for left, right in pairs]
+    return [*equal, *(f"({t.sql})" for t in shape.query.residue)]
+
+
+def weighed_parts(shape: Shape, sign: str = "") -> list[str]:
+    """The parts of a joined row: each as often as the other inputs' aggregation sets have rows."""
+    return [f'{weighed(shape, p, sign)} AS "{p.name}"' for p in shape.parts]
+
+
+def weighed(shape: Shape, part: JoinPart, sign: str = "") -> str:
+    """One part of a joined row."""
+    weight = weight_sql(shape, part.input, sign)
+    base = part_sql(part)
+    return part.part.weigh(base, weight) if weight else base
+
+
+def part_sql(part: JoinPart) -> str:
+    """A part of one joined row before it is weighed."""
+    return f"({part.column.unit})" if part.input is None else f'"{part.input}.{part.column.name}"'
+
+
+def weight_sql(shape: Shape, owner: int | None, sign: str = "") -> str:
+    """How many pairs a joined row stands for, seen from one input (None: from outside); nothing where it is one."""
+    counts = [f'"{n}.n"' for n, s in enumerate(shape.sides) if s.early and n != owner]
+    return " * ".join([*([sign] if sign else []), *counts])
+
+
+def key_columns(shape: Shape) -> list[str]:
+    """The grouping keys of a joined row."""
+    return [f'{term_sql(shape, k)} AS "k{i}"' for i, k in enumerate(shape.query.keys)]
+
+
+def combined_parts(shape: Shape) -> list[str]:
+    """The parts of a group of joined rows."""
+    return [f'{p.part.combine(_name(p))} AS "{p.name}"' for p in shape.parts]
+
+
+def _name(part: JoinPart) -> str:
+    return f'"{part.name}"'
+
+
+def grouped(shape: Shape, by: Sequence[str], rows: str) -> str:
+    """Joined rows to one row per keys and some more columns."""
+    keys = [*shape.keys, *by]
+    places = ", ".join(str(i + 1) for i in range(len(keys)))
+    return f"SELECT {', '.join([*keys, *combined_parts(shape)])} FROM ({rows}) GROUP BY {places}"
+
+
+def first_instant(slot: str, step: int) -> str:
+    """The first instant after a slot."""
+    return f"({floor_div(slot, step)} + 1)"
+
+
+def last_instant(slot: str, step: int, span: int | None) -> str:
+    """The last instant at which a slot is in a window of a span."""
+    return str(HIGHEST) if span is None else f"({floor_div(f'({slot} + {span})', step)})"

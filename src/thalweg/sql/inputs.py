@@ -1,0 +1,128 @@
+"""FROM: the streams with their windows, and the tables, that a query reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from thalweg.logical.join import RANGE, STATIC, TUMBLE, UNBOUNDED
+from thalweg.logical.stream import Relation, Stream
+from thalweg.logical.windows import duration_text
+from thalweg.sql.refusals import table_references
+from thalweg.sql.source import Source, span_of, suggestion
+from thalweg.sql.windows import check_time, fixed_length
+
+MOST_INPUTS = 8
+_KINDS = {"RANGE": RANGE, "TUMBLE": TUMBLE, "UNBOUNDED": UNBOUNDED}
+
+
+@dataclass(frozen=True)
+class Known:
+    """The streams and tables that a query may read, by name."""
+
+    streams: Mapping[str, Stream]
+    relations: Mapping[str, Relation]
+
+    def stream(self, source: Source, table: exp.Table) -> Stream:
+        """The stream that a reference names."""
+        found = self._find(table.name)
+        if isinstance(found, Stream):
+            return found
+        if isinstance(found, Relation):
+            raise source.at(table, f"{found.name} is a table, not a stream", "join it with a stream")
+        names = [s.name for s in self.streams.values()]
+        hint = suggestion(table.name, names, "streams are") if names else "create it with CREATE STREAM"
+        raise source.error(f"unknown stream {table.name}", span_of(table.this) or (0, 1), hint)
+
+    def either(self, source: Source, table: exp.Table) -> Stream | Relation:
+        """The stream or table that a reference names."""
+        found = self._find(table.name)
+        if found is None:
+            names = [s.name for s in self.streams.values()] + [r.name for r in self.relations.values()]
+            hint = suggestion(table.name, names, "streams and tables are") if names else "create it with CREATE STREAM or TABLE"
+            raise source.error(f"unknown stream or table {table.name}", span_of(table.this) or (0, 1), hint)
+        return found
+
+    def _find(self, name: str) -> Stream | Relation | None:
+        everything: dict[str, Stream | Relation] = {**self.relations, **self.streams}
+        return next((s for n, s in everything.items() if n.lower() == name.lower()), None)
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a query reads under one name, with its window."""
+
+    alias: str
+    origin: Stream | Relation
+    kind: str
+    length: int | None = None
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Column name to type."""
+        return {c.name: c.type for c in self.origin.columns}
+
+    def column(self, name: str) -> str | None:
+        """A column in the case of its declaration."""
+        return next((c.name for c in self.origin.columns if c.name.lower() == name.lower()), None)
+
+
+def bind_inputs(source: Source, select: exp.Select, known: Known) -> tuple[Input, ...]:
+    """What FROM names, in its order."""
+    tables = table_references(source, select)
+    if len(tables) > MOST_INPUTS:
+        raise source.at(tables[MOST_INPUTS], f"a join has at most {MOST_INPUTS} inputs", "join fewer streams and tables")
+    origins = [known.either(source, t) for t in tables]
+    inputs: list[Input] = []
+    for table, origin in zip(tables, origins, strict=True):
+        input_ = _input(source, table, origin)
+        if input_.alias.lower() in (i.alias.lower() for i in inputs):
+            raise source.at(table, f"two inputs are named {input_.alias}", "give one of them another name with AS")
+        inputs.append(input_)
+    if all(i.kind == STATIC for i in inputs):
+        raise source.at(select.args["from_"].this, "the join reads no stream", "join a stream, such as bid [RANGE 1 HOUR]")
+    _check_windows(source, tables, inputs)
+    return tuple(inputs)
+
+
+def _input(source: Source, table: exp.Table, origin: Stream | Relation) -> Input:
+    alias = table.alias or table.name
+    if "." in alias:
+        raise source.at(table, f"the name {alias} of an input has a dot", "give it another name with AS")
+    return _windowed(source, table, origin, alias) if isinstance(origin, Stream) else _static(source, table, origin, alias)
+
+
+def _windowed(source: Source, table: exp.Table, stream: Stream, alias: str) -> Input:
+    window, time = table.args.get("window"), table.args.get("time")
+    if time is not None:
+        check_time(source, time, stream)
+    if window is None:
+        hint = "write [RANGE 1 HOUR], [TUMBLE ...] or [UNBOUNDED] after it"
+        raise source.at(table, f"stream {stream.name} has no window in this join", hint)
+    duration = window.args.get("duration")
+    length = None if duration is None else fixed_length(source, duration, "the length of a window")
+    return Input(alias, stream, _KINDS[window.args["kind"]], length)
+
+
+def _static(source: Source, table: exp.Table, relation: Relation, alias: str) -> Input:
+    window, time = table.args.get("window"), table.args.get("time")
+    if window is not None:
+        raise source.at(window, f"{relation.name} is a table, which has no window", f"remove {source.written(window)}")
+    if time is not None:
+        raise source.at(time, f"{relation.name} is a table, which has no event time", "remove TIMESTAMP BY")
+    return Input(alias, relation, STATIC)
+
+
+def _check_windows(source: Source, tables: tuple[exp.Table, ...], inputs: list[Input]) -> None:
+    """Refuse tumbling windows beside others, or of several lengths."""
+    streams = [(t.args["window"], i) for t, i in zip(tables, inputs, strict=True) if i.kind != STATIC]
+    first = streams[0][1]
+    for window, other in streams[1:]:
+        if (other.kind == TUMBLE) != (first.kind == TUMBLE):
+            message = f"{other.kind.upper()} can't be joined with {first.kind.upper()}"
+            raise source.at(window, message, "write TUMBLE of one length after every stream, or after none")
+        if other.kind == TUMBLE and other.length != first.length:
+            hint = f"write [TUMBLE {duration_text(first.length or 0)}] after every stream"
+            raise source.at(window, "the TUMBLE windows of a join must be of the same length", hint)

@@ -1,0 +1,95 @@
+"""What a join gives back: aggregates of its rows at each instant, or the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from thalweg.logical.join import ColumnRef, JoinAggregate, Term, flat
+from thalweg.logical.query import Output
+from thalweg.logical.stream import Stream
+from thalweg.sql.aggregates import aggregate_type, bind_aggregate
+from thalweg.sql.joined import JoinedRows
+from thalweg.sql.results import Results, output_name
+from thalweg.sql.writer import is_star
+
+WINDOW_END = '"window_end"'
+WINDOW_HINT = "write [RANGE ...] after the stream in FROM, and EVERY at the end"
+_BY = {"FIRST": "MIN_BY", "LAST": "MAX_BY"}
+
+
+class JoinResults(Results[JoinAggregate]):
+    """Groups of joined rows at an instant."""
+
+    def __init__(self, rows: JoinedRows, keys: Sequence[Term]) -> None:
+        super().__init__(rows, keys, {"window_end": "TIMESTAMP"})
+        self.rows = rows
+
+    def bind(self, node: exp.Expr) -> tuple[JoinAggregate, str]:
+        """The aggregate that a call asks for, over one input where it reads no other, and its type."""
+        read: set[ColumnRef] = set()
+        rows, place = self.rows, "an aggregate"
+        call = bind_aggregate(rows.writer(place, read), node)
+        if call.function in _BY:
+            time = next(f"{i.alias}.{i.origin.time}" for i in rows.inputs if isinstance(i.origin, Stream))
+            raise rows.source.at(node, f"{call.function} over a join is not supported", f"use {_BY[call.function]}(x, {time})")
+        inputs = {c.input for c in read}
+        if len(inputs) != 1:
+            return JoinAggregate(call, None, tuple(sorted(read))), aggregate_type(call, rows.types, rows.infer)
+        (index,) = inputs
+        own = bind_aggregate(rows.own_writer(index, place), node)
+        return JoinAggregate(own, index), aggregate_type(own, rows.inputs[index].types, rows.infer)
+
+    def window_column(self, node: exp.Column) -> str:
+        """`window_end`, the instant."""
+        return instant(self.rows, node)
+
+    def window(self, node: exp.Expr) -> str:
+        """Refused: the windows of a join stand in FROM."""
+        raise self.rows.source.at(node, "a window here is not supported in a join", WINDOW_HINT)
+
+
+def instant(rows: JoinedRows, node: exp.Expr) -> str:
+    """The instant of a result, which is all that is known of the windows of a join."""
+    if node.name.lower() not in ("window_end", "end"):
+        written = rows.source.written(node)
+        raise rows.source.at(node, f"{written} is not known in a join", "use window_end; the windows of a join may start apart")
+    return WINDOW_END
+
+
+def row_outputs(rows: JoinedRows, select: exp.Select) -> tuple[tuple[Output, ...], tuple[ColumnRef, ...]]:
+    """The result columns over the joined row, and the columns that they read."""
+    terms: dict[str, Term] = {}
+    outputs: list[Output] = []
+    for item in select.expressions:
+        for name, term in _expanded(rows, item, terms):
+            if name.lower() in terms:
+                hint = "name the columns instead of *, and rename one with AS" if is_star(item) else "rename one with AS"
+                raise rows.source.at(item, f"two results are named {name}", hint)
+            terms[name.lower()] = term
+            outputs.append(Output(name, term.sql, term.type))
+    return tuple(outputs), tuple(sorted({c for t in terms.values() for c in t.columns}))
+
+
+def _expanded(rows: JoinedRows, item: exp.Expr, terms: dict[str, Term]) -> Iterator[tuple[str, Term]]:
+    """The results of an item of SELECT: one, or all columns that a star stands for."""
+    if is_star(item):
+        for column in _starred(rows, item):
+            input_ = rows.inputs[column.input]
+            yield column.name, Term(flat(input_.alias, column.name), input_.types[column.name], (column,))
+        return
+    node = item.this if isinstance(item, exp.Alias) else item
+    read: set[ColumnRef] = set()
+    writer = rows.writer("SELECT", read, terms)
+    sql, type_ = writer.sql(node), writer.type(node)
+    name = item.alias if isinstance(item, exp.Alias) else output_name(rows, node)
+    yield name, Term(sql, type_, tuple(sorted(read)))
+
+
+def _starred(rows: JoinedRows, star: exp.Expr) -> tuple[ColumnRef, ...]:
+    if not isinstance(star, exp.Column):
+        return rows.using.star
+    rows.check_qualifier(star)
+    index = rows.index(star) or 0
+    return tuple(ColumnRef(index, c.name) for c in rows.inputs[index].origin.columns)

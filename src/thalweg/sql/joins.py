@@ -1,0 +1,96 @@
+"""A SELECT over several inputs, or over one with a window in FROM, to a join of the query model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from thalweg.logical.join import DELETED, JoinInput, JoinQuery, Term
+from thalweg.logical.query import Output
+from thalweg.sql.aggregates import is_aggregate
+from thalweg.sql.grouping import group_items, names_window
+from thalweg.sql.inference import Infer
+from thalweg.sql.inputs import Known, bind_inputs
+from thalweg.sql.instants import bind_every, emits_changes
+from thalweg.sql.join_conditions import bind_conditions
+from thalweg.sql.join_results import WINDOW_END, WINDOW_HINT, JoinResults, instant, row_outputs
+from thalweg.sql.joined import JoinedRows
+from thalweg.sql.source import Source
+from thalweg.sql.using import bind_using
+from thalweg.sql.windows import is_window
+
+_ROWS_HINTS = {
+    "having": "put the condition into WHERE",
+    "every": "each combination of rows is emitted once, when its last row comes; remove EVERY",
+    "emit": "each combination of rows is emitted once, when its last row comes; remove EMIT",
+}
+
+
+def bind_join(source: Source, select: exp.Select, known: Known, infer: Infer, *, name: str, text: str, into: str | None) -> JoinQuery:
+    """The join that a SELECT asks for."""
+    inputs = bind_inputs(source, select, known)
+    rows = JoinedRows(source, inputs, bind_using(source, select, inputs), infer)
+    conditions = bind_conditions(rows, select)
+    query = JoinQuery(
+        name=name,
+        text=text,
+        inputs=tuple(JoinInput(i.alias, i.origin.name, i.kind, i.length, w) for i, w in zip(inputs, conditions.where, strict=True)),
+        equalities=conditions.equalities,
+        residue=conditions.residue,
+        outputs=(),
+        into=into,
+    )
+    return _aggregated(query, rows, select) if _aggregates(select) else _joined(query, rows, select)
+
+
+def _aggregates(select: exp.Select) -> bool:
+    """Whether results are of groups, not of rows."""
+    items = (*select.expressions, select.args.get("having"))
+    return select.args.get("group") is not None or any(is_aggregate(n) for i in items if i is not None for n in i.walk())
+
+
+def _joined(query: JoinQuery, rows: JoinedRows, select: exp.Select) -> JoinQuery:
+    for clause, hint in _ROWS_HINTS.items():
+        node = select.args.get(clause)
+        if node is not None:
+            raise rows.source.at(node, f"{clause.upper()} needs an aggregate or GROUP BY", hint)
+    if len(rows.inputs) == 1:
+        hint = "add an aggregate, or join the stream with another"
+        raise rows.source.at(select.args["from_"].this, "a stream alone with a window needs an aggregate", hint)
+    outputs, columns = row_outputs(rows, select)
+    return replace(query, outputs=outputs, columns=columns)
+
+
+def _aggregated(query: JoinQuery, rows: JoinedRows, select: exp.Select) -> JoinQuery:
+    keys = _keys(rows, select)
+    results = JoinResults(rows, keys)
+    outputs, changes = results.outputs(select), emits_changes(select)
+    if all(o.sql != WINDOW_END for o in outputs):
+        outputs += (_added(rows, select, outputs, Output("window_end", WINDOW_END, "TIMESTAMP"), "the instant of a result is"),)
+    if changes:
+        outputs += (_added(rows, select, outputs, Output(DELETED, f'"{DELETED}"', "BOOLEAN"), "the mark of EMIT CHANGES is"),)
+    having, every = results.having(select), bind_every(rows.source, select, rows.inputs)
+    aggregates = tuple(results.aggregates)
+    return replace(query, outputs=outputs, keys=keys, aggregates=aggregates, having=having, every=every, changes=changes)
+
+
+def _keys(rows: JoinedRows, select: exp.Select) -> tuple[Term, ...]:
+    """The keys of GROUP BY, in its order; `window_end` is implied."""
+    keys: dict[Term, None] = {}
+    for item in group_items(rows, select):
+        if is_window(item):
+            raise rows.source.at(item, "a window in GROUP BY is not supported in a join", WINDOW_HINT)
+        if names_window(rows, item):
+            instant(rows, item)
+        else:
+            keys[rows.term(item, "GROUP BY")] = None
+    return tuple(keys)
+
+
+def _added(rows: JoinedRows, select: exp.Select, outputs: tuple[Output, ...], output: Output, what: str) -> Output:
+    """A result that comes with the query's own, whose name must be free."""
+    for item, taken in zip(select.expressions, outputs, strict=False):
+        if taken.name.lower() == output.name:
+            raise rows.source.at(item, f"{what} named {output.name} too", "rename this one with AS")
+    return output

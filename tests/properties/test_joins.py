@@ -1,0 +1,81 @@
+"""Every plan of a join gives what the definition gives, for random queries, data, batch splits, restarts and parallelism."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from hypothesis import given
+from hypothesis import strategies as hs
+
+from thalweg.config import Config
+from thalweg.logical.join import JoinQuery
+from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
+from thalweg.planning import WindowPlanner
+from thalweg.testing.bound import bind_statements
+from thalweg.testing.comparison import compare
+from thalweg.testing.feeds import write_batches
+from thalweg.testing.join_texts import JoinCase, joins
+from thalweg.testing.local import LocalEngine
+from thalweg.testing.reference_joins import late_rows_of_join, reference_join
+
+EVALUATIONS = ("snapshot", "expiry", "delta", "materialize")
+
+
+@dataclass(frozen=True)
+class Forced(WindowPlanner):
+    """A planner that takes the plan it is told: bits say which inputs are aggregated early."""
+
+    bits: int = 0
+    evaluate: str = "snapshot"
+    method: str = "hash"
+
+    def join(self, query: JoinQuery) -> JoinChoice:
+        """The forced plan, or a snapshot where it can't be evaluated in that way."""
+        early = tuple(bool(self.bits >> n & 1) for n in range(len(query.inputs)))
+        evaluate = self.evaluate if may_evaluate(query, self.evaluate) else "snapshot"
+        return JoinChoice(early, evaluate, self.method)
+
+
+planners = hs.builds(
+    Forced, hs.just(Config()), hs.none(), hs.integers(0, 15), hs.sampled_from(EVALUATIONS), hs.sampled_from(["hash", "hash", "loop"])
+)
+steps = hs.sets(hs.integers(1, 6))
+parallelism = hs.lists(hs.integers(1, 3), min_size=1, max_size=3)
+
+
+def check_case(case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int], switches: dict[int, Forced]) -> None:
+    root = Path(tempfile.mkdtemp())
+    try:
+        bound = bind_statements(case.sql(root / "in"))
+        for name, rows in case.relations.items():
+            (root / "in").mkdir(exist_ok=True)
+            pq.write_table(rows, root / "in" / f"{name}.parquet")
+        queries, relations = tuple(bound.queries.values()), tuple(bound.relations.values())
+        engine = LocalEngine(root / "run", tuple(bound.streams.values()), queries, planner, partitions[0], relations=relations)
+        for i, batch in enumerate(case.batches):
+            if i in restarts:
+                engine.restart(partitions[i % len(partitions)])
+            if i in switches:
+                engine.replan(switches[i])
+            engine.batch([(n, str(write_batches(root / "in" / n, bound.streams[n], [t])[0])) for n, t in batch.items()])
+        for query in queries:
+            assert isinstance(query, JoinQuery)
+            expected = reference_join(query, bound.streams, case.batches, case.relations)
+            compare(engine.results(query), expected, 1e-6, 1e-6)
+            assert engine.runner.manifest.queries[query.name].late == late_rows_of_join(query, bound.streams, case.batches)
+    finally:
+        shutil.rmtree(root)
+
+
+@given(case=joins(), planner=planners, restarts=steps, partitions=parallelism)
+def test_every_plan_equals_definition(case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int]) -> None:
+    check_case(case, planner, restarts, partitions, {})
+
+
+@given(case=joins(aggregate=True), planner=planners, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), planners))
+def test_switches_change_nothing(case: JoinCase, planner: Forced, partitions: list[int], switches: dict[int, Forced]) -> None:
+    check_case(case, planner, set(), partitions, switches)
