@@ -15,6 +15,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan.windows": ("naive", "shared", "paper", "best"),
     "plan.evaluate": ("best", "snapshot", "delta", "expiry", "materialize"),
     "plan.join": ("best", "hash", "loop"),
+    "plan.exchange": ("best", "always"),
     "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
 }
 _EARLY = re.compile(r"best|lap|eap[01]+")
@@ -25,6 +26,7 @@ KEYS = {
     "plan.evaluate": "how aggregates over joins are evaluated: snapshot, delta, expiry, materialize or best",
     "plan.join": "how partners are found: hash, loop (nested loops) or best",
     "plan.invalidate": "when rows of a join are forgotten: slot, probe, probe-and-insert, probe-all or both-all",
+    "plan.exchange": "best: a batch that makes few rows is worked on without an exchange; always: never so",
     "partitions": "hash ranges of state and parallel tasks; default: the cores of the Spark session",
     "trigger": "seconds between micro-batches; 0 runs them one after another",
     **{f"plan.windows.{f}": f"whether the plan `best` may use {f}: true or false" for f in FEATURES},
@@ -40,6 +42,7 @@ class Config:
     evaluate: str = "best"
     join: str = "best"
     invalidate: str = "slot"
+    exchange: str = "best"
     features_off: frozenset[str] = frozenset()
     partitions: int | None = None
     trigger: float = 0.0

@@ -253,7 +253,7 @@ class Session:
             self.directory.create()
             self.directory.lock()
             partitions = self.catalog.config.partitions or int(self.spark.sparkContext.defaultParallelism)
-            self._runner = Runner(self.directory, partitions, _Late(self._planner))
+            self._runner = Runner(self.directory, partitions, _Late(self._planner), exchange=self.catalog.config.exchange)
         return self._runner
 
     def start(self, available_now: bool = False) -> None:

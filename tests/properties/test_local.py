@@ -24,13 +24,15 @@ from thalweg.testing.strategies import WorkloadCase, workloads
 MODES = ("naive", "shared", "paper", "best")
 
 
-def check_case(case: WorkloadCase, mode: str, restarts: set[int], partitions: list[int], switches: dict[int, str]) -> None:
+def check_case(
+    case: WorkloadCase, mode: str, restarts: set[int], partitions: list[int], switches: dict[int, str], exchange: str = "always"
+) -> None:
     root = Path(tempfile.mkdtemp())
     try:
         bound = bind_text(case.sql, directory=root / "in")
         streams, queries = tuple(bound.streams.values()), tuple(bound.queries.values())
         paths = [write_batches(root / "in" / s.name, s, b) for s, b in zip(streams, case.batches, strict=True)]
-        engine = LocalEngine(root / "run", streams, queries, planner_for(Config(windows=mode)), partitions[0])
+        engine = LocalEngine(root / "run", streams, queries, planner_for(Config(windows=mode)), partitions[0], exchange=exchange)
         for i in range(max(map(len, paths))):
             if i in restarts:
                 engine.restart(partitions[i % len(partitions)])
@@ -52,9 +54,9 @@ parallelism = hs.lists(hs.integers(1, 3), min_size=1, max_size=3)
 
 
 @pytest.mark.parametrize("mode", MODES)
-@given(case=workloads(), restarts=steps, partitions=parallelism)
-def test_engine_equals_definition(mode: str, case: WorkloadCase, restarts: set[int], partitions: list[int]) -> None:
-    check_case(case, mode, restarts, partitions, {})
+@given(case=workloads(), restarts=steps, partitions=parallelism, exchange=hs.sampled_from(["always", "best"]))
+def test_engine_equals_definition(mode: str, case: WorkloadCase, restarts: set[int], partitions: list[int], exchange: str) -> None:
+    check_case(case, mode, restarts, partitions, {}, exchange)
 
 
 @given(case=workloads(), restarts=steps, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), hs.sampled_from(MODES)))

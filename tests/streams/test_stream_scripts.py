@@ -1,103 +1,203 @@
-"""Every `.stream` script on the engine: as written, whole, row by row, aborted, restarted, at other parallelism, in every mode."""
+"""Every `.stream` script on the engine: as written, whole, row by row, aborted, restarted, at other parallelism, by every plan."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from thalweg.config import Config
-from thalweg.engine.faults import Aborted
-from thalweg.planning import planner_for
+from thalweg.config import CHOICES, Config
+from thalweg.engine.faults import POINTS, Aborted
+from thalweg.logical.join import JoinQuery
+from thalweg.logical.stream import Stream
+from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
+from thalweg.planning import WindowPlanner
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare
-from thalweg.testing.feeds import batch_table, expect_table, write_batches
+from thalweg.testing.feeds import batch_table, expect_table, static_table, write_batches, write_tables
 from thalweg.testing.local import LocalEngine
-from thalweg.testing.reference import reference
+from thalweg.testing.reference import late_rows_of, reference
+from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 from thalweg.testing.script import Abort, Batch, Restart, Script, read_script
 
-SCRIPTS = [read_script(p) for p in sorted(Path(__file__).parent.glob("*.stream"))]
-MODES = ("naive", "shared", "paper", "best")
-by_name = pytest.mark.parametrize("script", SCRIPTS, ids=[Path(s.origin).stem for s in SCRIPTS])
+SCRIPTS = {p.stem: read_script(p) for p in sorted(Path(__file__).parent.glob("*.stream"))}
+JOINS = {n for n in SCRIPTS if n.startswith("join_")}
+# What the reference does not know: frontiers that move by the clock.
+IDLE = {n for n, s in SCRIPTS.items() if "idle_timeout" in s.sql}
+MODES = CHOICES["plan.windows"]
+EVALUATIONS = tuple(e for e in CHOICES["plan.evaluate"] if e != "best")
+BEST = Config()
+WINDOW_PLANS = {mode: Config(windows=mode) for mode in MODES}
+JOIN_PLANS = {"best": BEST, "LAP loop": Config(early_aggregation="LAP", evaluate="snapshot", join="loop")}
+JOIN_PLANS |= {f"{early} {how}": Config(early_aggregation=early, evaluate=how) for early in ("LAP", "EAP") for how in EVALUATIONS}
+Batches = Sequence[Mapping[str, pa.Table]]
 
 
-def engine_for(script: Script, root: Path, mode: str = "best", partitions: int = 2) -> LocalEngine:
-    bound = bind_text(script.sql, script.origin)
-    streams = tuple(replace(s, path=str(root / "in" / s.name)) for s in bound.streams.values())
-    return LocalEngine(root / "run", streams, tuple(bound.queries.values()), planner_for(Config(windows=mode), None), partitions)
+@dataclass(frozen=True)
+class Wished(WindowPlanner):
+    """The planner of the settings, where `EAP` is all inputs early; what can't be evaluated as they say is a snapshot."""
+
+    def join(self, query: JoinQuery) -> JoinChoice:
+        """The plan of a join query."""
+        c = self.config
+        early = f"EAP{'1' * len(query.inputs)}" if c.early_aggregation == "EAP" else c.early_aggregation
+        evaluate = c.evaluate if c.evaluate == "best" or may_evaluate(query, c.evaluate) else "snapshot"
+        return WindowPlanner(replace(c, early_aggregation=early, evaluate=evaluate), self.seen).join(query)
 
 
-def feed(engine: LocalEngine, root: Path, stream: str, table: pa.Table) -> None:
-    """One micro-batch, again and again until it is through, as after a crash."""
-    declared = next(s for s in engine.streams if s.name == stream)
-    (path,) = write_batches(root / "in" / stream, declared, [table])
-    try:
-        engine.batch([(stream, str(path))])
-    except Aborted:
-        engine.fault = None
-        engine.restart()
-        engine.batch([(stream, str(path))])
-    engine.fault = None
+@dataclass
+class Run:
+    """An engine on a script's streams, tables and queries, and what it was fed."""
+
+    script: Script
+    root: Path
+    config: Config = BEST
+    partitions: int = 2
+    fed: list[Mapping[str, pa.Table]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        bound = bind_text(self.script.sql, self.script.origin, self.root / "in")
+        self.streams: Mapping[str, Stream] = bound.streams
+        self.tables = {t.table: static_table(t, bound.relations[t.table], self.script.origin) for t in self.script.tables}
+        write_tables(self.root / "in", self.tables)
+        self.engine = LocalEngine(
+            self.root / "run",
+            tuple(bound.streams.values()),
+            tuple(bound.queries.values()),
+            Wished(self.config),
+            self.partitions,
+            relations=tuple(bound.relations.values()),
+        )
+
+    def written(self) -> list[tuple[str, pa.Table]]:
+        """The script's micro-batches, each with its stream."""
+        return [(s.stream, self.rows(s)) for s in self.script.steps if isinstance(s, Batch)]
+
+    def rows(self, batch: Batch) -> pa.Table:
+        return batch_table(batch, self.streams[batch.stream], self.script.origin)
+
+    def feed(self, batch: Mapping[str, pa.Table]) -> None:
+        """One micro-batch, again after a restart where it is interrupted."""
+        chunks = [(s, str(write_batches(self.root / "in" / s, self.streams[s], [t])[0])) for s, t in batch.items()]
+        try:
+            self.engine.batch(chunks)
+        except Aborted:
+            self.engine.fault = None
+            self.engine.restart()
+            self.engine.batch(chunks)
+        self.engine.fault = None
+        self.fed.append(batch)
+
+    def check(self) -> None:
+        """Results and counts of late rows are those of the definition."""
+        for query in self.engine.queries:
+            if isinstance(query, JoinQuery):
+                expected = reference_join(query, self.streams, self.fed, self.tables)
+                late = late_rows_of_join(query, self.streams, self.fed)
+            else:
+                rows = [b[query.stream] for b in self.fed if query.stream in b]
+                expected = reference(query, self.streams[query.stream], rows)
+                late = late_rows_of(query, self.streams[query.stream], rows)
+            compare(self.engine.results(query), expected)
+            assert self.engine.runner.manifest.queries[query.name].late == late
+
+    def check_stated(self) -> None:
+        """Results are those that the script states."""
+        queries = {q.name: q for q in self.engine.queries}
+        for expect in self.script.expects:
+            query = queries[expect.query]
+            compare(self.engine.results(query), expect_table(expect, query, self.script.origin))
 
 
-def check(engine: LocalEngine, fed: dict[str, list[pa.Table]]) -> None:
-    for query in engine.queries:
-        stream = next(s for s in engine.streams if s.name == query.stream)
-        compare(engine.results(query), reference(query, stream, fed.get(query.stream, [])))
+def of(names: Sequence[str] | set[str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("name", sorted(names))
 
 
-@by_name
-@pytest.mark.parametrize("mode", MODES)
-def test_as_written(script: Script, mode: str, tmp_path: Path) -> None:
-    engine = engine_for(script, tmp_path, mode)
-    tables = {s.name: s for s in engine.streams}
-    for step in script.steps:
+PLANS = [(n, p) for n in SCRIPTS for p in (JOIN_PLANS if n in JOINS else WINDOW_PLANS)]
+DEFINED = SCRIPTS.keys() - IDLE
+
+
+@pytest.mark.parametrize(("name", "plan"), PLANS)
+def test_as_written(name: str, plan: str, tmp_path: Path) -> None:
+    run = Run(SCRIPTS[name], tmp_path, {**JOIN_PLANS, **WINDOW_PLANS}[plan])
+    for step in run.script.steps:
         match step:
             case Batch(stream):
-                feed(engine, tmp_path, stream, batch_table(step, tables[stream], script.origin))
+                run.feed({stream: run.rows(step)})
             case Restart():
-                engine.restart()
+                run.engine.restart()
             case Abort(point):
-                engine.fault = point
-    for expect in script.expects:
-        query = next(q for q in engine.queries if q.name == expect.query)
-        compare(engine.results(query), expect_table(expect, query, script.origin))
+                run.engine.fault = point
+    run.check_stated()
+    if name not in IDLE:
+        run.check()
 
 
-def splits(script: Script, engine: LocalEngine, how: str) -> list[tuple[str, pa.Table]]:
-    """The script's rows cut anew."""
-    written = [
-        (b.stream, batch_table(b, next(s for s in engine.streams if s.name == b.stream))) for b in script.steps if isinstance(b, Batch)
-    ]
-    if how == "rows":
-        return [(s, t.slice(i, 1)) for s, t in written for i in range(t.num_rows)]
+@of(DEFINED)
+def test_whole(name: str, tmp_path: Path) -> None:
+    """All rows of all streams in one micro-batch, then nothing more."""
+    run = Run(SCRIPTS[name], tmp_path)
     whole: dict[str, list[pa.Table]] = {}
-    for stream, table in written:
+    for stream, table in run.written():
         whole.setdefault(stream, []).append(table)
-    return [(s, pa.concat_tables(ts)) for s, ts in whole.items()]
+    run.feed({s: pa.concat_tables(tables) for s, tables in whole.items()})
+    run.check()
 
 
-@by_name
-@pytest.mark.parametrize("how", ["whole", "rows"])
-def test_other_splits(script: Script, how: str, tmp_path: Path) -> None:
-    engine = engine_for(script, tmp_path)
-    check_run(engine, tmp_path, splits(script, engine, how), [2])
+@of(DEFINED)
+def test_row_by_row(name: str, tmp_path: Path) -> None:
+    run = Run(SCRIPTS[name], tmp_path)
+    for stream, row in rows_of(run):
+        run.feed({stream: row})
+    run.check()
 
 
-@by_name
-def test_other_parallelism(script: Script, tmp_path: Path) -> None:
-    engine = engine_for(script, tmp_path, partitions=3)
-    check_run(engine, tmp_path, splits(script, engine, "rows"), [3, 1, 4, 2])
+@pytest.mark.parametrize("plan", ["LAP expiry", "EAP delta", "EAP expiry", "LAP materialize"])
+@of(JOINS - IDLE)
+def test_other_splits_of_joins(name: str, plan: str, tmp_path: Path) -> None:
+    """One stream after the other, then row by row: what evaluations keep meets both."""
+    for order, key in (("streams", lambda fed: fed[0]), ("rows", lambda fed: 0)):
+        run = Run(SCRIPTS[name], tmp_path / order, JOIN_PLANS[plan])
+        for stream, table in sorted(run.written() if order == "streams" else rows_of(run), key=key):
+            run.feed({stream: table})
+        run.check()
 
 
-def check_run(engine: LocalEngine, root: Path, batches: Sequence[tuple[str, pa.Table]], partitions: list[int]) -> None:
-    fed: dict[str, list[pa.Table]] = {}
-    for i, (stream, table) in enumerate(batches):
-        if len(partitions) > 1:
-            engine.restart(partitions[i % len(partitions)])
-        feed(engine, root, stream, table)
-        fed.setdefault(stream, []).append(table)
-    check(engine, fed)
+@of(DEFINED)
+def test_aborts(name: str, tmp_path: Path) -> None:
+    """Every micro-batch is interrupted, each at another point, and restored."""
+    run = Run(SCRIPTS[name], tmp_path, JOIN_PLANS["EAP expiry"] if name in JOINS else BEST)
+    for i, (stream, table) in enumerate(run.written()):
+        run.engine.fault = POINTS[(i * 5 + len(name)) % len(POINTS)]
+        run.feed({stream: table})
+    run.check()
+    run.check_stated()
+
+
+@of(DEFINED)
+def test_other_parallelism(name: str, tmp_path: Path) -> None:
+    run = Run(SCRIPTS[name], tmp_path, partitions=3)
+    for i, (stream, row) in enumerate(rows_of(run)):
+        run.engine.restart([3, 1, 4, 2][i % 4])
+        run.feed({stream: row})
+    run.check()
+
+
+@pytest.mark.parametrize("plan", [p for p in JOIN_PLANS if p != "best"])
+@of(JOINS - IDLE)
+def test_joins_at_other_parallelism(name: str, plan: str, tmp_path: Path) -> None:
+    """The number of partitions changes at every micro-batch."""
+    run = Run(SCRIPTS[name], tmp_path, JOIN_PLANS[plan], partitions=3)
+    for i, (stream, table) in enumerate(run.written()):
+        run.engine.restart([3, 1, 4, 2][i % 4])
+        run.feed({stream: table})
+    run.check()
+    run.check_stated()
+
+
+def rows_of(run: Run) -> list[tuple[str, pa.Table]]:
+    """Every row as a micro-batch."""
+    return [(s, t.slice(i, 1)) for s, t in run.written() for i in range(t.num_rows)]

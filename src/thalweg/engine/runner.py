@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.engine.faults import reach
-from thalweg.engine.kernel.buckets import BUCKET_DDL
+from thalweg.engine.kernel.buckets import BUCKET_DDL, as_batch
 from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.connection import HASH
 from thalweg.engine.kernel.finish import finish
@@ -39,6 +39,8 @@ LOOK_EVERY = 32
 # Batches that count distinct values for the statistics of joins.
 LOOK_AT = (0, 1, 4)
 LOOK_AGAIN = 8
+# Rows of partial aggregates and state up to which a batch needs no exchange.
+FEW_ROWS = 100_000
 Job = Callable[[Any, Task], list[Report]]
 
 
@@ -76,8 +78,8 @@ class Stopping(Exception):
 class Runner:
     """Runs micro-batches over a session directory. One at a time; each is committed by one atomic manifest."""
 
-    def __init__(self, directory: Directory, partitions: int, planner: Planner, job: Job | None = None) -> None:
-        self.directory, self.partitions, self.planner = directory, partitions, planner
+    def __init__(self, directory: Directory, partitions: int, planner: Planner, job: Job | None = None, exchange: str = "best") -> None:
+        self.directory, self.partitions, self.planner, self.exchange = directory, partitions, planner, exchange
         self.job = job or spark_job
         self.manifest = manifests.latest(directory.manifests)
         self.plan = self._plan_of(self.manifest)
@@ -88,6 +90,7 @@ class Runner:
         self.fault: str | None = None
         self._planned: Workload | None = None
         self._last_rows: dict[str, float] = {}
+        self._made: int | None = None
 
     def recover(self) -> None:
         """Finish what a crash interrupted: show committed results, sweep what was never committed."""
@@ -176,10 +179,11 @@ class Runner:
         for s in plan.streams:
             self._last_rows.setdefault(s.name, now)
         idle = [s.name for s in plan.streams if s.idle_timeout is not None and (now - self._last_rows[s.name]) * 1e6 > s.idle_timeout]
-        before = self.manifest
+        before, near = self.manifest, self._is_near(plan)
         return Task(
             batch=batch,
-            partitions=self.partitions,
+            partitions=1 if near else self.partitions,
+            near=near,
             plan=str(path),
             manifest=None if before.batch < 0 else str(manifests.manifest_path(self.directory.manifests, before.batch)),
             state=str(self.directory.state),
@@ -191,6 +195,15 @@ class Runner:
             fault=self.fault,
         )
 
+    def _is_near(self, plan: Plan) -> bool:
+        """Whether the last batch made, and the state holds, so few rows that an exchange would cost more than it spreads."""
+        if self.exchange == "always" or plan.joins or self.manifest.batch < 0:
+            return False
+        state = sum(f.rows for f in self.manifest.files)
+        if self._made is None:
+            return state <= FEW_ROWS and all(f.parts == 1 for f in self.manifest.files)
+        return state + self._made <= FEW_ROWS
+
     def _committed(self, task: Task, plan: Plan, plan_name: str, reports: list[Report]) -> Manifest:
         """Everything the batch did as one manifest, written at once: from here on the batch has happened."""
         controls = [c for r in reports for c in r.controls]
@@ -199,13 +212,14 @@ class Runner:
         for control in controls:
             self._last_rows.update({s: now for s, facts in control["streams"].items() if facts["rows"]})
         before = self.manifest
+        self._made = sum(n for c in controls for facts in c["streams"].values() for n, _ in facts["groups"].values())
         made = Manifest(
             batch=task.batch,
             hash=HASH,
             plan=plan_name,
             tops={**before.tops, **tops},
             frontiers={**before.frontiers, **frontiers},
-            files=_kept_files(before, plan, frontiers, self.partitions, reports),
+            files=_kept_files(before, plan, frontiers, task.partitions, reports),
             publish=_publications(task, controls, reports),
             streams=_stream_counts(before.streams, controls),
             queries=_query_counts(before.queries, plan, controls, reports),
@@ -276,13 +290,21 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
     """The one Spark job of a batch."""
     from pyspark.sql import functions as F
 
-    buckets = frame.mapInArrow(partial(ingest, task=task), BUCKET_DDL).repartitionById(task.partitions, F.col("partition"))
+    buckets = frame.mapInArrow(partial(ingest, task=task), BUCKET_DDL)
+    if task.near:
+        return reports_of(work([as_batch(buckets.collect())], task, 0))
+    buckets = buckets.repartitionById(task.partitions, F.col("partition"))
     if compiled(task.plan).goes_on:
         buckets = buckets.mapInArrow(partial(work, task=task), BUCKET_DDL).repartitionById(task.partitions, F.col("partition"))
         reported = buckets.mapInArrow(partial(finish, task=task), "report string")
     else:
         reported = buckets.mapInArrow(partial(work, task=task), "report string")
     return [Report(**json.loads(row.report)) for row in reported.collect()]
+
+
+def reports_of(batches: Iterable[Any]) -> list[Report]:
+    """The reports that a stage gave out."""
+    return [Report(**json.loads(text)) for b in batches for text in b.column("report").to_pylist()]
 
 
 def _checked(reports: list[Report]) -> list[Report]:

@@ -13,7 +13,8 @@ from thalweg import errors
 class Task:
     """One micro-batch: where the plan, the last manifest and the state are, and what the frontiers were before it.
 
-    With `look` the batch also counts distinct values, for the statistics of joins.
+    With `look` the batch also counts distinct values, for the statistics of joins. With `near` what ingest made is so little that
+    it needs no exchange: it is worked on where the job was started, as one hash range.
     """
 
     batch: int
@@ -26,6 +27,7 @@ class Task:
     tops: dict[str, int | None]
     idle: tuple[str, ...] = ()
     look: bool = False
+    near: bool = False
     fault: str | None = None
 
 

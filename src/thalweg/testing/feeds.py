@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.errors import DataError
+from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
-from thalweg.logical.stream import Stream
+from thalweg.logical.stream import Relation, Stream
 from thalweg.logical.windows import duration_text
-from thalweg.testing.script import Batch, Expect, Line, Script, field_text
+from thalweg.testing.script import Batch, Expect, Line, Script, StaticRows, field_text
 
 _CLOCK = re.compile(r"\d+:\d\d:\d\d(\.\d+)?")
 _STREAM_OPTIONS = re.compile(r"(CREATE\s+STREAM\s+(`[^`]+`|\w+).*?\bWITH\s*\()", re.IGNORECASE | re.DOTALL)
+_TABLE = re.compile(r"(CREATE\s+TABLE\s+(`[^`]+`|\w+)(?:(?!\bWITH\b)[^;])*)(?=;|$)", re.IGNORECASE)
 _SPARK_NAMES = {"VARCHAR": "STRING", "INTEGER": "INT"}
 _FIRST_FILE = 1_000_000_000  # seconds since 1970: any time will do, for the order of the files alone counts
 
@@ -28,7 +30,12 @@ def batch_table(batch: Batch, stream: Stream, origin: str = "script") -> pa.Tabl
     return _table(batch.lines, [(c.name, c.type) for c in stream.columns], f"stream {stream.name}", origin)
 
 
-def expect_table(expect: Expect, query: Query, origin: str = "script") -> pa.Table:
+def static_table(rows: StaticRows, relation: Relation, origin: str = "script") -> pa.Table:
+    """The scripted rows of a static table."""
+    return _table(rows.lines, [(c.name, c.type) for c in relation.columns], f"table {relation.name}", origin)
+
+
+def expect_table(expect: Expect, query: Query | JoinQuery, origin: str = "script") -> pa.Table:
     """A stated result as a table with the query's outputs."""
     return _table(expect.lines, [(o.name, o.type) for o in query.outputs], f"query {query.name}", origin)
 
@@ -68,15 +75,33 @@ def _dated(text: str | None, kind: str) -> str | None:
 def placed_sql(sql: str, directory: Path) -> str:
     """The statements with a place for each stream: Parquet files in a folder of its name, each a micro-batch.
 
+    A table that is declared without WITH has its place in one Parquet file.
+
     >>> placed_sql("CREATE STREAM s (at TIMESTAMP) WITH (time = 'at')", Path("in"))
     "CREATE STREAM s (at TIMESTAMP) WITH (format = 'parquet', path = 'in/s', files_per_batch = 1, time = 'at')"
+    >>> placed_sql("CREATE TABLE t (x INT);", Path("in"))
+    "CREATE TABLE t (x INT) WITH (format = 'parquet', path = 'in/t.parquet');"
     """
 
     def place(found: re.Match[str]) -> str:
         path = text_sql(str(directory / found[2].strip("`")))
         return f"{found[1]}format = 'parquet', path = {path}, files_per_batch = 1, "
 
-    return _STREAM_OPTIONS.sub(place, sql)
+    def place_table(found: re.Match[str]) -> str:
+        return f"{found[1]} WITH (format = 'parquet', path = {text_sql(str(_table_path(directory, found[2].strip('`'))))})"
+
+    return _TABLE.sub(place_table, _STREAM_OPTIONS.sub(place, sql))
+
+
+def _table_path(directory: Path, name: str) -> Path:
+    return directory / f"{name}.parquet"
+
+
+def write_tables(directory: Path, tables: Mapping[str, pa.Table]) -> None:
+    """Write static tables, by name, where `placed_sql` says they are."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, rows in tables.items():
+        pq.write_table(rows, _table_path(directory, name))
 
 
 def stream_sql(stream: Stream) -> str:

@@ -5,7 +5,6 @@ Many small cases run in the time of one Spark batch; that Spark moves the same b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
-from thalweg.engine.runner import Runner, Workload
+from thalweg.engine.runner import Runner, Workload, reports_of
 from thalweg.engine.task import Report, Task
 from thalweg.logical.stream import Relation, Stream
 from thalweg.plan.build import AnyQuery, Planner
@@ -38,7 +37,7 @@ def local_job(chunks: Sequence[Chunk], task: Task, tasks: int = 2) -> list[Repor
     worked = [b for part in range(task.partitions) for b in work(_mine(sent, part), task, part)]
     if compiled(task.plan).goes_on:
         worked = [b for part in range(task.partitions) for b in finish(_mine(worked, part), task, part)]
-    return [Report(**json.loads(text)) for b in worked for text in b.column("report").to_pylist()]
+    return reports_of(worked)
 
 
 def _mine(batches: Sequence[pa.RecordBatch], part: int) -> list[pa.RecordBatch]:
@@ -59,6 +58,7 @@ class LocalEngine:
     fault: str | None = None
     replans: int = 0
     relations: tuple[Relation, ...] = ()
+    exchange: str = "always"
     _runner: Runner | None = field(default=None, repr=False)
 
     def output(self, name: str) -> str:
@@ -78,7 +78,7 @@ class LocalEngine:
             directory.create()
             directory.checkpoint.mkdir(exist_ok=True)
             (directory.checkpoint / "metadata").touch()
-            self._runner = Runner(directory, self.partitions, self.planner, local_job)
+            self._runner = Runner(directory, self.partitions, self.planner, local_job, self.exchange)
             self.changed()
             self._runner.recover()
         return self._runner

@@ -12,10 +12,10 @@
     --- expect low
     1, 00:00:10, 100
 
-After `abort` the next batch is interrupted at the named point and the session started again; at `restart` the session is stopped
+A static table is declared without WITH, and its rows stand below `--- table NAME`. After `abort` the next batch is interrupted at the named point and the session started again; at `restart` the session is stopped
 between batches and started again. Results that are not stated are those of the reference.
 
-Fields stand in the order of the stream's columns or the query's outputs. NULL is NULL, `''` the empty text, `'a, b'` a text with a
+Fields stand in the order of the stream's or table's columns or the query's outputs. NULL is NULL, `''` the empty text, `'a, b'` a text with a
 comma; an instant without a date is on 1970-01-01. Below the first mark, lines that begin with `-- ` are comments.
 """
 
@@ -48,6 +48,14 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class StaticRows:
+    """All rows of a static table."""
+
+    table: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
 class Restart:
     """The session is stopped between two batches and started again."""
 
@@ -72,12 +80,13 @@ Step = Batch | Restart | Abort
 
 @dataclass(frozen=True)
 class Script:
-    """A parsed script: statements, steps in order, and the results that it states."""
+    """A parsed script: statements, steps in order, the results that it states, and the rows of static tables."""
 
     origin: str
     sql: str
     steps: tuple[Step, ...]
     expects: tuple[Expect, ...] = field(default=())
+    tables: tuple[StaticRows, ...] = field(default=())
 
     def batches(self, stream: str) -> tuple[Batch, ...]:
         """The micro-batches of one stream in order."""
@@ -94,13 +103,15 @@ def parse_stream_script(text: str, origin: str = "script") -> Script:
     lines = text.splitlines()
     marks = [i for i, line in enumerate(lines) if line.startswith("---")]
     sections = [_section(lines, start, end, origin) for start, end in zip(marks, [*marks[1:], len(lines)], strict=True)]
-    steps = tuple(s for s in sections if not isinstance(s, Expect))
+    steps = tuple(s for s in sections if not isinstance(s, Expect | StaticRows))
     expects = tuple(s for s in sections if isinstance(s, Expect))
-    _check_expects(expects, origin)
-    return Script(origin, "\n".join(lines[: marks[0]] if marks else lines), steps, expects)
+    tables = tuple(s for s in sections if isinstance(s, StaticRows))
+    _check_once([e.query for e in expects], "the result of {}", origin, "expect")
+    _check_once([t.table for t in tables], "table {}", origin, "table")
+    return Script(origin, "\n".join(lines[: marks[0]] if marks else lines), steps, expects, tables)
 
 
-def _section(lines: list[str], start: int, end: int, origin: str) -> Step | Expect:
+def _section(lines: list[str], start: int, end: int, origin: str) -> Step | Expect | StaticRows:
     """The step that a mark and the lines below it stand for."""
     words, rows = lines[start][3:].split(), tuple(_rows(lines, start + 1, end, origin))
     match words:
@@ -108,6 +119,8 @@ def _section(lines: list[str], start: int, end: int, origin: str) -> Step | Expe
             return Batch(stream, rows)
         case ["expect", query]:
             return Expect(query, rows)
+        case ["table", table]:
+            return StaticRows(table, rows)
         case ["restart" | "abort", *_] if rows:
             raise DataError(f"{origin}:{rows[0].number}: rows stand below {words[0]}", "put them below a '--- batch STREAM' line")
         case ["restart"]:
@@ -117,14 +130,13 @@ def _section(lines: list[str], start: int, end: int, origin: str) -> Step | Expe
     raise DataError(f"{origin}:{start + 1}: unknown mark {lines[start]!r}", _MARKS)
 
 
-_MARKS = "write '--- batch STREAM', '--- restart', '--- abort POINT' or '--- expect QUERY'"
+_MARKS = "write '--- table TABLE', '--- batch STREAM', '--- restart', '--- abort POINT' or '--- expect QUERY'"
 
 
-def _check_expects(expects: tuple[Expect, ...], origin: str) -> None:
-    names = [e.query for e in expects]
+def _check_once(names: list[str], what: str, origin: str, mark: str) -> None:
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
-        raise DataError(f"{origin}: the result of {twice} is stated twice", "join both '--- expect' parts into one")
+        raise DataError(f"{origin}: {what.format(twice)} is stated twice", f"join both '--- {mark}' parts into one")
 
 
 def _rows(lines: list[str], start: int, end: int, origin: str) -> Iterator[Line]:

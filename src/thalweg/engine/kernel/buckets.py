@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,10 +68,14 @@ class Sender:
             yield self._batch(start, len(self.rows))
 
     def _batch(self, start: int, end: int) -> pa.RecordBatch:
-        partitions, fragments, data = zip(*self.rows[start:end], strict=True)
-        return pa.RecordBatch.from_arrays(
-            [pa.array(partitions, pa.int32()), pa.array(fragments), pa.array(data, pa.binary())], schema=SCHEMA
-        )
+        return as_batch(self.rows[start:end])
+
+
+def as_batch(rows: Sequence[tuple[int, str, bytes]]) -> pa.RecordBatch:
+    """Buckets as Spark moves them."""
+    partitions, fragments, data = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = [pa.array(partitions, pa.int32()), pa.array(fragments, pa.string()), pa.array(data, pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
 def _cut(table: pa.Table) -> Iterator[pa.Table]:

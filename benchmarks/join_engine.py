@@ -1,0 +1,109 @@
+"""Runs one plan of a join in the engine without Spark's scheduler, and reads what its steps took from the manifests.
+
+DuckDB has an optimizer of its own that turns join-then-aggregate into early aggregation within a statement; it is off while
+plans are measured, or LAP would be what DuckDB makes of it (`own_choice` leaves it on).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.join_data import files
+from benchmarks.join_points import QUERY, Point
+from thalweg.config import Config
+from thalweg.engine.kernel.connection import connection
+from thalweg.engine.task import Report, Task
+from thalweg.planning import planner_for
+from thalweg.testing.local import Chunk, LocalEngine, local_job
+
+PARTITIONS = 2
+OWN_CHOICES = "partial_aggregate_pushdown"
+
+
+@dataclass(frozen=True)
+class BatchFigures:
+    """One micro-batch: ms by kind of step, added over the tasks, and the state after it."""
+
+    steps: dict[str, float]
+    state_rows: int
+    state_bytes: int
+
+    @property
+    def ms(self) -> float:
+        """What the plan does with rows; reading the files is the same for all plans and left out."""
+        return sum(ms for kind, ms in self.steps.items() if kind != "scan")
+
+
+@dataclass(frozen=True)
+class PlanRun:
+    """One plan over all micro-batches of a point. ms: of the measured batches. rows: the results, in an order of their own."""
+
+    batches: tuple[BatchFigures, ...]
+    ms: float
+    rows: pa.Table
+
+    @property
+    def state_bytes(self) -> int:
+        """State after the last batch."""
+        return self.batches[-1].state_bytes
+
+    @property
+    def state_rows(self) -> int:
+        """Rows of state after the last batch."""
+        return self.batches[-1].state_rows
+
+
+@contextmanager
+def plans_as_told(own_choice: bool = False) -> Iterator[None]:
+    """While plans are measured, DuckDB makes none of its own."""
+    connection().execute(f"SET disabled_optimizers = '{'' if own_choice else OWN_CHOICES}'").fetchall()
+    try:
+        yield
+    finally:
+        connection().execute("SET disabled_optimizers = ''").fetchall()
+
+
+def run_plan(point: Point, config: Config, root: Path, partitions: int = PARTITIONS) -> PlanRun:
+    """Run a point by the plan that the settings name; files and state are under `root`, the state only for the time of the run."""
+    bound = point.bound()
+    paths = [files(feed, point.spans, root / "data") for feed in point.feeds]
+    home = root / "session"
+    shutil.rmtree(home, ignore_errors=True)
+    try:
+        engine = LocalEngine(home, tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), partitions)
+        engine.runner.job = _unlooking
+        engine.changed()
+        found = []
+        for chunks in zip(*paths, strict=True):
+            engine.batch([(f"s{n}", str(path)) for n, path in enumerate(chunks)])
+            found.append(_figures(engine.runner.manifest))
+        rows = engine.results(bound.queries[QUERY])
+        return PlanRun(tuple(found), sum(b.ms for b in found[1:]), rows)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _unlooking(chunks: Any, task: Task) -> list[Report]:
+    """The job of a batch without counting distinct values: a session does so now and then, but in every plan alike."""
+    given: list[Chunk] = chunks
+    return local_job(given, replace(task, look=False))
+
+
+def _figures(manifest: Any) -> BatchFigures:
+    steps: dict[str, float] = {}
+    for name, (_, ms) in manifest.steps.items():
+        kind = name.partition(" ")[0]
+        steps[kind] = steps.get(kind, 0.0) + ms
+    return BatchFigures(steps, sum(f.rows for f in manifest.files), sum(f.bytes for f in manifest.files))
+
+
+def ordered(rows: pa.Table) -> pa.Table:
+    """Result rows in one order, to be compared."""
+    return rows.sort_by([(name, "ascending") for name in rows.column_names]).combine_chunks()
