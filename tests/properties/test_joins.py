@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as hs
 
 from thalweg.config import Config
 from thalweg.logical.join import JoinQuery
+from thalweg.logical.stream import Column, Stream
 from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
 from thalweg.planning import WindowPlanner
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
-from thalweg.testing.join_texts import JoinCase, joins
+from thalweg.testing.join_texts import JoinCase, JoinSources, joins
 from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 
@@ -32,16 +35,24 @@ class Forced(WindowPlanner):
     bits: int = 0
     evaluate: str = "snapshot"
     method: str = "hash"
+    invalidate: str = "slot"
 
     def join(self, query: JoinQuery) -> JoinChoice:
         """The forced plan, or a snapshot where it can't be evaluated in that way."""
         early = tuple(bool(self.bits >> n & 1) for n in range(len(query.inputs)))
         evaluate = self.evaluate if may_evaluate(query, self.evaluate) else "snapshot"
-        return JoinChoice(early, evaluate, self.method)
+        return JoinChoice(early, evaluate, self.method, self.invalidate)
 
 
+STRATEGIES = ("slot", "slot", "probe", "probe-and-insert", "probe-all", "both-all")
 planners = hs.builds(
-    Forced, hs.just(Config()), hs.none(), hs.integers(0, 15), hs.sampled_from(EVALUATIONS), hs.sampled_from(["hash", "hash", "loop"])
+    Forced,
+    hs.just(Config()),
+    hs.none(),
+    hs.integers(0, 15),
+    hs.sampled_from(EVALUATIONS),
+    hs.sampled_from(["hash", "hash", "loop"]),
+    hs.sampled_from(STRATEGIES),
 )
 steps = hs.sets(hs.integers(1, 6))
 parallelism = hs.lists(hs.integers(1, 3), min_size=1, max_size=3)
@@ -79,3 +90,16 @@ def test_every_plan_equals_definition(case: JoinCase, planner: Forced, restarts:
 @given(case=joins(aggregate=True), planner=planners, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), planners))
 def test_switches_change_nothing(case: JoinCase, planner: Forced, partitions: list[int], switches: dict[int, Forced]) -> None:
     check_case(case, planner, set(), partitions, switches)
+
+
+def test_the_spread_of_one_nan_met_twice_is_nan() -> None:
+    """A row that counts as often as its partner has rows is not a single row."""
+    columns = (Column("k", "BIGINT"), Column("d", "DOUBLE"), Column("at", "TIMESTAMP"))
+    streams = tuple(Stream(f"s{n}", columns, "at") for n in range(2))
+    times = pa.array([0, 5_000_000], pa.timestamp("us"))
+    rows = pa.table({"k": [1, 1], "d": [math.nan, 1.0], "at": times})
+    twice = pa.concat_tables([rows, rows])
+    text = "SELECT VAR_SAMP(a.d) AS v, VAR_POP(b.d) AS w FROM s0 AS a [TUMBLE 1 SECOND], s1 AS b [TUMBLE 1 SECOND] WHERE a.k = b.k"
+    case = JoinCase(JoinSources(streams, None, 1_000_000, 0), {}, ({"s0": rows, "s1": twice},), (text,))
+    for bits in range(4):
+        check_case(case, Forced(Config(), None, bits), set(), [2], {})

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from thalweg.explain.model import KnownStatistics, Measured, ModeCosts, PlanView, Result, Times, WindowGroup, WindowStep
+from thalweg.explain.join_data import join_data
+from thalweg.explain.model import KnownStatistics, Measured, ModeCosts, PlanView, Result, WindowGroup, WindowStep
+from thalweg.explain.times import Times
 from thalweg.logical.windows import Window
 from thalweg.optimizer.plan_windows import MODES
 from thalweg.optimizer.traits import Traits
@@ -20,6 +22,8 @@ def plan_data(view: PlanView) -> dict[str, Any]:
         "fragments": [_fragment(g, s) for g, s in steps.values()],
         "windows": _windows(view.groups),
     }
+    if view.joins:
+        data["joins"] = [join_data(j) for j in view.joins]
     if view.batch is not None:
         data["batch"] = view.batch
         data["measured"] = {"emit": _times(view.emitted or {}), "scan": _times(view.scanned or {})}

@@ -10,6 +10,7 @@ from typing import Any
 
 from thalweg.explain.data import plan_data
 from thalweg.explain.groups import part_of, window_groups
+from thalweg.explain.join_sources import join_views
 from thalweg.explain.measured import times_of
 from thalweg.explain.mermaid import flowchart
 from thalweg.explain.model import PlanView, Result
@@ -69,10 +70,11 @@ def explain(plan: Plan, planner: WindowPlanner, query: str | None = None, measur
 def plan_view(plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None) -> PlanView:
     """What is to be said of a plan."""
     groups = window_groups(plan, planner, measured)
-    results = _results(plan)
+    results, joins = _results(plan), join_views(plan, planner, measured)
     if query is not None:
         groups = tuple(part_of(g, query) for g in groups if query in g.queries)
         results = tuple(r for r in results if r.emission.query == query)
+        joins = tuple(j for j in joins if j.query.name == query)
     return PlanView(
         mode=planner.config.windows,
         groups=groups,
@@ -80,6 +82,7 @@ def plan_view(plan: Plan, planner: WindowPlanner, query: str | None = None, meas
         batch=measured.batch if measured is not None else None,
         emitted=times_of(measured, "emit"),
         scanned=times_of(measured, "scan"),
+        joins=joins,
     )
 
 

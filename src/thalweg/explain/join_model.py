@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from thalweg.explain.model import Times
+from thalweg.explain.times import Times
 from thalweg.logical.join import JoinInput, JoinQuery
 from thalweg.optimizer.join_plans import Considered, JoinChoice
 from thalweg.optimizer.statistics import InputStatistics, JoinStatistics
@@ -85,6 +85,7 @@ class JoinView:
     inputs: tuple[InputView, ...]
     statistics: JoinStatistics
     groups_measured: bool
+    batch_measured: bool
     runs: tuple[JoinRun, ...]
     plans: tuple[Considered, ...]
     settings: tuple[str, ...]

@@ -46,6 +46,7 @@ class _Reader:
             inputs=self._inputs(query, seen),
             statistics=statistics,
             groups_measured=f"join|{query.name}" in seen.keys,
+            batch_measured=any(s in seen.streams for s in query.streams),
             runs=runs,
             plans=self.planner.considered(query),
             settings=_narrowing(self.planner.config),

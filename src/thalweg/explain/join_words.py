@@ -14,9 +14,8 @@ from thalweg.plan.nodes import Side
 
 _TEXT_OR_NAME = re.compile(r"'(?:[^']|'')*'|\"((?:[^\"]|\"\")+)\"")
 EVALUATIONS = {
-    "rows": "each combination is given out once, in the batch in which its last row comes",
     "snapshot": "at every instant the windows are joined anew; nothing is kept but the sides",
-    "delta": "at every instant the pairs that enter are added to the totals and those that leave subtracted; kept: the totals of each group",
+    "delta": "at every instant pairs that enter are added to the totals, those that leave subtracted; kept: the totals of each group",
     "expiry": "a pair counts until its first member leaves its window; kept: partial results of each group by that instant",
     "materialize": "every joined pair is kept until its first member leaves its window",
 }
@@ -73,28 +72,42 @@ def columns_text(side: Side, numbers: tuple[int, ...] | None = None) -> str:
     return ", ".join(plain_sql(side.columns[i]) for i in (range(len(side.columns)) if numbers is None else numbers))
 
 
-def kept_text(side: Side) -> str:
-    """In what form a side is kept."""
-    per = "" if side.static else f" per slot of {duration_text(side.slot)}"
+def kept_text(query: JoinQuery, number: int, side: Side) -> str:
+    """In what form an input is kept, and for how long."""
+    if side.static:
+        return f"a table, {form_text(side)}"
+    if (until := until_text(query, number)) is None:
+        return f"rows ({rows_text(side)}), not kept: no partner can come later"
+    return f"{form_text(side)}{'; kept' if side.early else ','} {until}"
+
+
+def form_text(side: Side) -> str:
+    """Rows with their columns, or an aggregation set with what it holds."""
+    per = "" if side.static else f" {'in slots' if side.timed else 'per slot'} of {duration_text(side.slot)}"
     if side.early:
-        return f"aggregated early by ({columns_text(side)}){per}"
-    return "kept as rows" if side.static else f"kept as rows ({columns_text(side) or 'only their times'}), dropped by slots of {duration_text(side.slot)}"
+        parts = ["count(*)", *(plain_sql(p.lift) for p in side.parts)]
+        return f"aggregated early by ({columns_text(side)}){per} into {', '.join(parts)}"
+    return f"kept as rows ({rows_text(side)}){per}"
 
 
-def until_text(query: JoinQuery, number: int) -> str:
-    """How long the rows of an input are kept."""
+def rows_text(side: Side) -> str:
+    """What a row of a side has."""
+    columns = [columns_text(side), *(plain_sql(p.unit) for p in side.parts), "time" if side.timed else ""]
+    return ", ".join(dict.fromkeys(filter(None, columns)))
+
+
+def until_text(query: JoinQuery, number: int) -> str | None:
+    """How long the rows of a stream are kept; None where they are not."""
     given = query.inputs[number]
-    if not given.is_stream:
-        return "read from the table, never as state"
     others = [i.alias for n, i in enumerate(query.inputs) if i.is_stream and n != number]
     if query.every is None and not others:
-        return "not kept: no partner can come later"
+        return None
     if given.length is None:
-        return "kept for ever"
-    behind = f"the frontier of {', '.join(others)}" if query.every is None else "the frontier"
+        return "for ever"
+    frontier = f"the frontier of {', '.join(others)}" if query.every is None else "the frontier"
     if query.every is None and given.kind == TUMBLE:
-        return f"kept until {behind} leaves their window of {duration_text(given.length)}"
-    return f"kept until {behind} is {duration_text(given.length)} past them"
+        return f"until {frontier} leaves their window of {duration_text(given.length)}"
+    return f"until {frontier} is {duration_text(given.length)} past them"
 
 
 def together_texts(query: JoinQuery) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thalweg.explain.join_model import KeptState
-from thalweg.explain.model import Measured, Times
+from thalweg.explain.model import Measured
+from thalweg.explain.times import Times
 from thalweg.state.manifest import Manifest
 
 OF_A_FRAGMENT = ("lift", "derive", "merge", "keep")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from thalweg.explain.join_model import JoinView
+from thalweg.explain.times import Times
 from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.steps import StepEstimate
 from thalweg.optimizer.statistics import WindowStatistics
@@ -12,9 +14,6 @@ from thalweg.optimizer.traits import Traits
 from thalweg.optimizer.window_graph import WindowCoverageGraph
 from thalweg.plan.build import Group
 from thalweg.plan.nodes import Emission
-
-Times = Mapping[str, tuple[int, float]]
-"""Rows and milliseconds by the name of what was done: scan, lift, derive, merge, keep, emit."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Result:
 
 @dataclass(frozen=True)
 class PlanView:
-    """A plan as EXPLAIN shows it. `emitted` and `scanned` are measured, by query and by stream."""
+    """A plan as EXPLAIN shows it: groups of windows, and joins. `emitted` and `scanned` are measured, by query and by stream."""
 
     mode: str
     groups: tuple[WindowGroup, ...]
@@ -133,10 +132,11 @@ class PlanView:
     batch: int | None = None
     emitted: Times | None = None
     scanned: Times | None = None
+    joins: tuple[JoinView, ...] = ()
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The queries explained."""
+        """The windowed queries explained."""
         return tuple(dict.fromkeys(r.emission.query for r in self.results))
 
     @property

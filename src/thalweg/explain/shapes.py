@@ -20,6 +20,8 @@ text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 .asked { fill: #1d4ed8 }
 .old { fill: #64748b }
 .factor { fill: #ffffff; stroke: #475569; stroke-width: 1.5; stroke-dasharray: 6 4 }
+.kept { fill: #ffffff; stroke: #475569; stroke-width: 1.5 }
+.set { fill: #0f766e }
 .on { fill: #ffffff }
 .name { font-size: 13px; font-weight: 600 }
 .small { font-size: 11px }

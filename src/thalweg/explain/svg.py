@@ -1,19 +1,18 @@
-"""EXPLAIN as a picture: for each group the tree of its windows, from the rows on top, and what each mode would cost."""
+"""EXPLAIN as a picture: for each group the tree of its windows, from the rows on top, and what each mode would cost; then joins."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from thalweg.explain.join_boxes import side_kind
+from thalweg.explain.join_svg import join_picture
 from thalweg.explain.layout import Block, Size, Wire, laid_out
 from thalweg.explain.model import PlanView, WindowGroup, WindowStep
 from thalweg.explain.shapes import box, document, line, text, wire
 from thalweg.explain.svg_boxes import BOX, LINE, ROWS_HEIGHT, kind_of, rows_box, step_box
 from thalweg.explain.svg_costs import COSTS_WIDTH, cost_chart, costs_height
+from thalweg.explain.svg_page import MARGIN, WIDTH, Drawn
 from thalweg.explain.text import heading, statistics_text, title
 from thalweg.explain.words import cut
 
-WIDTH = 1320.0
-MARGIN = 24.0
 TOP, HEAD, GAP = 56.0, 84.0, 28.0
 ROWS = ""
 """The key of the box that stands for the rows."""
@@ -21,19 +20,13 @@ ROWS = ""
 LEGEND = {
     "asked": "window that queries ask for",
     "factor": "factor window, computed for other windows only",
+    "kept": "input of a join kept as rows",
+    "set": "input of a join aggregated early",
     "old": "until the switch is over",
 }
 EXPECTED = "rows, kept: (key, instance) rows expected per batch, and between batches; bar: cost beside the dearest window's"
+JOINS = "a join's ms/s: work per second of stream; pairs: joined rows made"
 RAN = "; ran: the last batch"
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A piece of the picture and where it ends."""
-
-    parts: tuple[str, ...]
-    right: float
-    bottom: float
 
 
 def picture(view: PlanView) -> str:
@@ -41,6 +34,8 @@ def picture(view: PlanView) -> str:
     drawn: list[Drawn] = []
     for group in view.groups:
         drawn.append(_group(group, view, drawn[-1].bottom + GAP if drawn else TOP))
+    for join in view.joins:
+        drawn.append(join_picture(join, drawn[-1].bottom + GAP if drawn else TOP))
     right = max((d.right for d in drawn), default=MARGIN + COSTS_WIDTH)
     rules = [TOP, *(d.bottom + GAP for d in drawn)]
     parts = [text(MARGIN, 36, title(view), "title"), *(line(MARGIN, right, y) for y in rules), *(p for d in drawn for p in d.parts)]
@@ -96,10 +91,17 @@ def edge_label(step: WindowStep) -> str:
 
 def _legend(view: PlanView, y: float) -> list[str]:
     """What the boxes that there are mean."""
-    kinds = {kind_of(s) for g in view.groups for s in g.steps}
-    parts, x = [text(MARGIN, y + 14, EXPECTED + (RAN if view.batch is not None else ""), "quiet small")], MARGIN
-    for kind, said in LEGEND.items():
-        if kind in kinds:
-            parts += [box(x, y + 26, 22, 12, kind, 3), text(x + 30, y + 36, said, "quiet small")]
-            x += 64 + 6 * len(said)
+    said = [EXPECTED] if view.groups or not view.joins else []
+    said = [*said, *([JOINS] if view.joins else [])]
+    parts, x = [text(MARGIN, y + 14, "; ".join(said) + (RAN if view.batch is not None else ""), "quiet small")], MARGIN
+    for kind, words in LEGEND.items():
+        if kind in _kinds(view):
+            parts += [box(x, y + 26, 22, 12, kind, 3), text(x + 30, y + 36, words, "quiet small")]
+            x += 64 + 6 * len(words)
     return parts
+
+
+def _kinds(view: PlanView) -> set[str]:
+    """The sorts of boxes that there are."""
+    kinds = {kind_of(s) for g in view.groups for s in g.steps}
+    return kinds | {side_kind(r, s.side) for j in view.joins for r in j.runs for s in r.sides}

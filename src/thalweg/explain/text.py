@@ -7,6 +7,8 @@ from textwrap import wrap
 
 from thalweg.explain.costs_text import cost_lines
 from thalweg.explain.coverage import coverage_lines
+from thalweg.explain.join_runs_text import join_sql_lines
+from thalweg.explain.join_text import join_lines
 from thalweg.explain.model import KnownStatistics, PlanView, WindowGroup
 from thalweg.explain.results_text import result_lines, switch_lines
 from thalweg.explain.tree import INSIDE, tree
@@ -20,10 +22,18 @@ COSTS = "engine: hash-table updates in a batch; paper: events in a period R at o
 ROWS = "rows in, rows out: expected per batch; state rows: kept between batches"
 MEASURED = f"measured, ms: of the last batch, added over its tasks; {INSIDE}: measured with the results of its query"
 
+JOINS = (
+    "joins, ms/s: work per second of stream; state rows, bytes: kept; pairs/s: joined rows made",
+    "of best: beside the cheapest plan; >: in force; <: until the handover is over",
+)
+
+PAPER = "by the paper: the plans by the formulas of early aggregation, beside its cheapest"
+
 
 def plan_text(view: PlanView, verbose: bool = False) -> str:
-    """The whole plan: each group before and after, its costs, then results and switches."""
+    """The whole plan: each group before and after, its costs, the joins, then results and switches."""
     blocks = [[title(view)], *(list(_group(g, view, verbose)) for g in view.groups)]
+    blocks += [list(join_lines(j, verbose)) for j in view.joins]
     blocks += [list(lines) for lines in (result_lines(view), switch_lines(view), _steps(view) if verbose else ())]
     blocks.append(_legend(view))
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block)
@@ -31,17 +41,22 @@ def plan_text(view: PlanView, verbose: bool = False) -> str:
 
 def _legend(view: PlanView) -> list[str]:
     costs = [COSTS] if any(len(g.costs.same) < len(MODES) for g in view.groups) else []
-    return [*costs, MEASURED if view.batch is not None else ROWS] if view.groups else []
+    windows = [*costs, MEASURED if view.batch is not None else ROWS] if view.groups else []
+    paper = [PAPER] if any(j.paper for j in view.joins) else []
+    return [*windows, *(JOINS if view.joins else ()), *paper]
 
 
 def title(view: PlanView) -> str:
     """What is explained, in a line."""
     asked = len({(g.group, s.window) for g in view.groups for s in g.steps if s.queries})
     factors = len({s.id for g in view.groups for s in g.steps if s.factor})
-    parts = [counted(len(view.queries), "query", "queries"), counted(asked, "window")]
+    parts = [counted(len(view.queries) + len(view.joins), "query", "queries")]
+    parts += [counted(asked, "window")] if view.groups or not view.joins else []
     parts += [counted(factors, "factor window")] if factors else []
+    parts += [counted(len(view.joins), "join")] if view.joins else []
     measured = f"; measured in batch {view.batch}" if view.batch is not None else ""
-    return f"plan ({view.mode}): {', '.join(parts)}{measured}"
+    mode = f" ({view.mode})" if view.groups or not view.joins else ""
+    return f"plan{mode}: {', '.join(parts)}{measured}"
 
 
 def _group(g: WindowGroup, view: PlanView, verbose: bool) -> Iterator[str]:
@@ -114,6 +129,7 @@ def _steps(view: PlanView) -> Iterator[str]:
     for result in view.results:
         together = f" (in one pass with other windows from {result.together})" if result.together else ""
         yield from _indented([f"emit {result.emission.query}: {result.emission.window_id}{together}", f"  {result.sql}"])
+    yield from _indented(join_sql_lines(view.joins))
 
 
 def _indented(lines: Iterable[str], times: int = 1) -> Iterator[str]:

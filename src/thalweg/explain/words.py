@@ -95,11 +95,16 @@ def window_text(window: Window) -> str:
     >>> window_text(Window(900_000_000, 300_000_000)), window_text(Window(10_000_000, 10_000_000))
     ('15 min by 5 min', '10 s')
     """
-    text = _short(window.range) if window.tumbling else f"{_short(window.range)} by {_short(window.slide)}"
-    return f"{text} + {_short(window.offset)}" if window.offset else text
+    text = short_duration(window.range) if window.tumbling else f"{short_duration(window.range)} by {short_duration(window.slide)}"
+    return f"{text} + {short_duration(window.offset)}" if window.offset else text
 
 
-def _short(micros: int) -> str:
+def short_duration(micros: int) -> str:
+    """A duration as short as it can be read.
+
+    >>> short_duration(90_000_000)
+    '90 s'
+    """
     count, _, unit = duration_text(micros).partition(" ")
     return f"{count} {_SHORT[unit.rstrip('s')]}"
 
@@ -125,6 +130,15 @@ def cut(text: str, width: int) -> str:
     'win…'
     """
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def quoted(text: str) -> str:
+    """Text as a Mermaid label in double quotes may hold it.
+
+    >>> quoted('a "b" <c>')
+    'a #quot;b#quot; #lt;c#gt;'
+    """
+    return text.replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
 
 
 def joined(names: Collection[str]) -> str:

@@ -124,6 +124,14 @@ _MERGE_MOMENTS = (
     "lambda x, y: {'n': x.n + y.n, 'mean': x.mean + (y.mean - x.mean) * y.n / (x.n + y.n), "
     "'m2': x.m2 + y.m2 + (y.mean - x.mean) * (y.mean - x.mean) * x.n * y.n / (x.n + y.n)}"
 )
+
+
+def _weighed_moments(part: str, weight: str) -> str:
+    """So many equal pieces; several NaN have a spread of NaN, though one alone has none."""
+    spread = f"({part}.m2 + CASE WHEN {weight} > 1 THEN 0 * {part}.mean ELSE 0 END) * {weight}"
+    return f"{{'n': {part}.n * {weight}, 'mean': {part}.mean, 'm2': {spread}}}"
+
+
 SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times)
 COUNT = Part(
     "count",
@@ -142,9 +150,7 @@ MOMENTS = Part(
     ),
     lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
     unit=lambda c: c.one(f"{{'n': 1::BIGINT, 'mean': ({c.args[0]})::DOUBLE, 'm2': 0::DOUBLE}}", f"{c.args[0]} IS NOT NULL"),
-    weigh=lambda part, weight: (
-        f"CASE WHEN {part} IS NOT NULL THEN {{'n': {part}.n * {weight}, 'mean': {part}.mean, 'm2': {part}.m2 * {weight}}} END"
-    ),
+    weigh=lambda part, weight: f"CASE WHEN {part} IS NOT NULL THEN {_weighed_moments(part, weight)} END",
 )
 VALUES = Part(
     "values",

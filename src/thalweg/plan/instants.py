@@ -119,6 +119,8 @@ def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:
 
 def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
     """A row goes when every partner that may still come finds it out of its window."""
+    if shape.join.invalidate != "slot":
+        return LOWEST
     given, side = shape.query.inputs[number], shape.sides[number]
     others = [shape.query.inputs[n].source for n in shape.streams if n != number]
     if not others:

@@ -181,11 +181,22 @@ def delta_sql(shape: Shape, instants: Range, expand: bool) -> str:
         ]
         where = [*conditions(shape), *_same_instant(shape)]
         terms.append(_joined([*key_columns(shape), f'"{k}.i" AS "i"', *_signed(shape, f'"{k}.sign"')], views, where))
+    return _summed(shape, terms)
+
+
+def base_sql(shape: Shape, instant: int) -> str:
+    """The totals of one instant from what the windows hold."""
+    views = [_window_view(shape, n, (instant, instant + 1), False, merge=False) for n in range(len(shape.sides))]
+    where = [*conditions(shape), *_same_instant(shape)]
+    rows = _joined([*key_columns(shape), _instant(shape), *_signed(shape, "1")], views, where)
+    return _summed(shape, [rows])
+
+
+def _summed(shape: Shape, terms: Sequence[str]) -> str:
     names = [*(f'"{p.name}"' for p in shape.parts), *(f'"has_{p.name}"' for p in shape.parts), '"pairs"']
-    sums = [f"sum({n}) AS {n}" for n in names]
     keys = [*shape.keys, '"i"']
     places = ", ".join(str(i + 1) for i in range(len(keys)))
-    return f"SELECT {', '.join([*keys, *sums])} FROM ({' UNION ALL '.join(terms)}) GROUP BY {places}"
+    return f"SELECT {', '.join([*keys, *(f'sum({n}) AS {n}' for n in names)])} FROM ({' UNION ALL '.join(terms)}) GROUP BY {places}"
 
 
 def _signed(shape: Shape, sign: str) -> list[str]:

@@ -27,8 +27,9 @@ def planned(query: JoinQuery, choice: JoinChoice, begins: Instants) -> tuple[tup
     sides = sides_of(query, choice.early)
     starts = tuple(begins.get(i.source) if i.is_stream else None for i in query.inputs)
     evaluate = "rows" if query.every is None else choice.evaluate
+    invalidate = choice.invalidate if evaluate == "rows" else "slot"
     first = first_whole(query, starts)
-    return sides, Join(query.name, tuple(s.id for s in sides), evaluate, choice.method, starts, choice.invalidate, first)
+    return sides, Join(query.name, tuple(s.id for s in sides), evaluate, choice.method, starts, invalidate, first)
 
 
 def first_whole(query: JoinQuery, starts: tuple[int | None, ...]) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from explain_support import explained, query_sql, sql_of, tumbling
+from join_support import PAIRS, PER_SHOP
+from join_support import explained as explained_joins
 
 from thalweg.logical.windows import SECOND
 from thalweg.optimizer.window_sets import random_gen
@@ -44,3 +46,19 @@ def test_mermaid_has_a_node_and_an_edge_per_window() -> None:
     assert "subgraph g0[\"bid by auction where channel #lt;#gt; 'a #quot;b#quot; #amp; #lt;c#gt;'\"]" in lines
     assert sum("-->" in line for line in lines) == 4
     assert sum(":::asked" in line for line in lines) == 3 and sum(":::factor" in line for line in lines) == 1
+
+
+def test_svg_of_joins() -> None:
+    svg = explained_joins(PER_SHOP, PAIRS).svg()
+    shown = texts(svg)
+    assert {"bid b", "sale s", "aggregation set", "rows", "results of per_shop", "EAP11 snapshot by hash join", "rows by hash join"} <= set(
+        shown
+    )
+    assert "partitions: b by hash of auction, s by hash of auction" in shown and 'class="set"' in svg and 'class="kept"' in svg
+
+
+def test_mermaid_of_joins() -> None:
+    lines = [line.strip() for line in explained_joins(PER_SHOP, PAIRS).mermaid().splitlines()]
+    assert 'subgraph j0["per_shop: join of bid b and sale s"]' in lines
+    assert sum("-->" in line for line in lines) == 10
+    assert sum(":::set" in line for line in lines) == 2 and sum(":::kept" in line for line in lines) == 2

@@ -15,7 +15,7 @@ from thalweg.engine.kernel.compiled import Compiled
 from thalweg.engine.kernel.connection import connection, query
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
-from thalweg.plan import join_sql
+from thalweg.plan import invalidation, join_sql
 from thalweg.plan.arithmetic import route_sql
 from thalweg.plan.instants import alive_instants, final_instants, needed_slots
 from thalweg.plan.join_views import Shape, grouped, merge_side_sql, side_cut
@@ -54,11 +54,25 @@ class JoinWork:
                 self._join(shape)
             for side in self.compiled.plan.sides:
                 if side.id in self.needed:
-                    tables = [*self.arrived.get(side.id, []), *self.moved[side.id]]
-                    self.shelf.keep(side.id, tables, self.needed[side.id], self._merging(side))
+                    self._keep(side)
         finally:
             for name in self.registered:
                 connection().unregister(name)
+
+    def _keep(self, side: Side) -> None:
+        """What stays of a side: all but the slots that nobody needs, or what the strategy of its join leaves."""
+        started = time.perf_counter()
+        user, number = next((s, n) for s in self.compiled.joins for n, id in enumerate(s.join.sides) if id == side.id)
+        if user.join.invalidate != invalidation.SLOT and side.id in self.present:
+            fresh = [n for n in user.streams if self.arrived.get(user.sides[n].id)]
+            left = invalidation.left_sql(user, number, self.frontiers, fresh)
+            if left is not None:
+                table = query(left)
+                self.shelf.replace(side.id, table)
+                self.report.time(f"keep {side.id}", table.num_rows, time.perf_counter() - started)
+                return
+        tables = [*self.arrived.get(side.id, []), *self.moved[side.id]]
+        self.shelf.keep(side.id, tables, self.needed[side.id], self._merging(side))
 
     def _bring(self, side: Side) -> None:
         """Register all that is known of a side, and apart from each other what is old and what is new."""
@@ -105,11 +119,10 @@ class JoinWork:
         return int(table.num_rows)
 
     def _instants(self, shape: Shape) -> int:
-        """Results of the instants that become final now; what the evaluation keeps goes on in any case."""
+        """Results of the instants that become final now, where there are any."""
         final = final_instants(shape.query, self.task.frontiers, self.frontiers)
-        moved = self.shelf.foreign(shape.join.id, route_sql(list(shape.keys), self.task.partitions), spread=True)
-        if final[0] >= final[1] or not self._complete(shape):
-            self._keep_evaluation(shape, moved)
+        again = self.shelf.is_cut_anew(shape.join.id)
+        if not self._complete(shape) or (final[0] >= final[1] and not again):
             return 0
         alive = alive_instants(shape, [self._slots(shape.sides[n].id) for n in shape.streams], final)
         begin, until = shape.join.begin, shape.join.until
@@ -117,48 +130,54 @@ class JoinWork:
         if shape.join.evaluate == "snapshot":
             return self._send(shape, self._snapshot(shape, shown)) if shown else 0
         if shape.join.evaluate == "delta":
-            return self._delta(shape, final, alive, shown, moved)
-        return self._expiry(shape, final, shown, moved)
+            return self._delta(shape, final, alive, shown, again)
+        return self._expiry(shape, final, shown, again)
 
     def _snapshot(self, shape: Shape, instants: list[int]) -> pa.Table:
         self._offer_instants(instants)
         return query(join_sql.snapshot_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants)))
 
-    def _expiry(self, shape: Shape, final: Range, shown: list[int], moved: list[pa.Table]) -> int:
-        """Credit new pairs to the instant of their death; an instant merges what has not died."""
+    def _expiry(self, shape: Shape, final: Range, shown: list[int], again: bool) -> int:
+        """Credit new pairs to the instant of their death; an instant merges what has not died.
+
+        After another cut of the hash ranges all pairs are new: what is kept must be of the rows that are here.
+        """
         pairs = shape.join.evaluate == "materialize"
-        low = LOWEST if final[0] == LOWEST else (final[0] - 1) * shape.step
+        low = LOWEST if final[0] == LOWEST or again else (final[0] - 1) * shape.step
         slots = (low, (final[1] - 1) * shape.step)
         fresh = [n for n in shape.streams if any(slots[0] <= s < slots[1] for s in self._slots(shape.sides[n].id))]
-        kept = list(moved)
-        known = [_living(t) for t in (*self.shelf.tables(shape.join.id, final[0]), *moved)]
+        known = [_living(t) for t in self.shelf.tables(shape.join.id, final[0])]
+        kept = []
         if fresh:
             born = query(join_sql.born_sql(shape, slots, final[0], fresh, pairs))
             self._offer("born", born)
             known.append(born)
             kept.append(query(join_sql.remaining_sql(shape, final[1] - 1, pairs)))
-        sent = 0
-        if known and shown:
-            self._offer("alive", stack(known))
-            self._offer_instants(shown)
-            sent = self._send(shape, query(join_sql.alive_sql(shape)))
         self._keep_evaluation(shape, kept)
-        return sent
-
-    def _delta(self, shape: Shape, final: Range, alive: list[int], shown: list[int], moved: list[pa.Table]) -> int:
-        """Add what enters and subtract what leaves, instant by instant."""
-        base = [t for t in (*self.shelf.tables(shape.join.id, final[0] - 1), *moved) if t.num_rows]
-        instants = sorted({j for i in alive for j in (i, i + 1) if j < final[1]} | ({final[0]} if base else set()))
-        if not instants:
-            self._keep_evaluation(shape, moved)
+        if not known or not shown:
             return 0
+        self._offer("alive", stack(known))
+        self._offer_instants(shown)
+        return self._send(shape, query(join_sql.alive_sql(shape)))
+
+    def _delta(self, shape: Shape, final: Range, alive: list[int], shown: list[int], again: bool) -> int:
+        """Add what enters and subtract what leaves, instant by instant."""
         self._merge_sides(shape)
-        self._offer_instants(instants)
-        sources = ["changes"]
-        self._offer("changes", query(join_sql.delta_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants))))
+        base = [t for t in self.shelf.tables(shape.join.id, final[0] - 1) if t.num_rows]
+        if again and final[0] > LOWEST:
+            self._offer_instants([final[0] - 1])
+            base = [renamed(query(join_sql.base_sql(shape, final[0] - 1)), "i", "slot")]
+        instants = sorted({j for i in alive for j in (i, i + 1) if j < final[1]} | ({final[0]} if base and final[0] < final[1] else set()))
+        sources = []
+        if instants:
+            self._offer_instants(instants)
+            self._offer("changes", query(join_sql.delta_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants))))
+            sources.append("changes")
         if base:
             self._offer("base", renamed(stack(base), "slot", "i"))
             sources.append("base")
+        if not sources:
+            return 0
         self._offer("totals", query(join_sql.totals_sql(shape, sources)))
         self._keep_evaluation(shape, [query(join_sql.last_totals_sql(shape, final[1] - 1))])
         if not shown:

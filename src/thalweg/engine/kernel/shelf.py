@@ -38,16 +38,20 @@ class Shelf:
         """What this hash range has from `oldest` on."""
         return [self.read(f) for f in self.files(id, oldest)]
 
-    def foreign(self, id: str, cut: str | None, spread: bool = False) -> list[pa.Table]:
+    def is_cut_anew(self, id: str) -> bool:
+        """Whether there are files that were cut by another parallelism or another hash."""
+        return any(self._is_foreign(f) for f in self._named(id))
+
+    def foreign(self, id: str, cut: str | None) -> list[pa.Table]:
         """Rows of this hash range in files that were cut by another parallelism or another hash.
 
-        `cut` is the SQL of a row's hash range, None where every partition has all rows. With `spread` rows may lie in any file.
+        `cut` is the SQL of a row's hash range, None where every partition has all rows.
         """
         files = [f for f in self._named(id) if self._is_foreign(f)]
         if cut is None:
             return [self.read(f) for f in files if f.part == 0]
         part, parts = self.report.part, self.task.partitions
-        anywhere = spread or self.before.hash != HASH
+        anywhere = self.before.hash != HASH
         return [self._own_rows(f, cut) for f in files if anywhere or overlaps(f, part, parts)]
 
     def keep(self, id: str, tables: list[pa.Table], oldest: int, merge: Merge | None) -> None:
@@ -61,12 +65,20 @@ class Shelf:
         if merging:
             whole = merge(whole) if merge is not None else whole
             self.report.merged += [f.path for f in merging]
+        self._write(id, whole)
+        self.report.time(f"keep {id}", whole.num_rows, time.perf_counter() - started)
+
+    def replace(self, id: str, whole: pa.Table) -> None:
+        """Write a table in the place of all files of this hash range."""
+        self.report.merged += [f.path for f in self.files(id)]
+        self._write(id, whole)
+
+    def _write(self, id: str, whole: pa.Table) -> None:
         reach("work:before-state", self.task.fault)
         if whole.num_rows:
             made = write_state(self.task.state, id, whole, self.task.batch, self.report.part, self.task.partitions)
             self.report.files.append(asdict(made))
         reach("work:after-state", self.task.fault)
-        self.report.time(f"keep {id}", whole.num_rows, time.perf_counter() - started)
 
     def _named(self, id: str) -> list[StateFile]:
         return [f for f in self.before.files if f.fragment == id]

@@ -1,0 +1,134 @@
+"""Part `incremental`: ways to evaluate an aggregate over a join of sliding windows, after section 3 of the IC and TC paper.
+
+delta is its IC, expiry its TC, materialize its PC, and snapshot joins the windows again at every instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import report
+from benchmarks.join_engine import fingerprint, plans_as_told, run_plan
+from benchmarks.join_points import Given, Point, join_query
+from benchmarks.report import Ratio
+from thalweg.config import Config
+from thalweg.optimizer.cost.early_aggregation import plan_of
+from thalweg.optimizer.cost.join_engine import estimate
+from thalweg.optimizer.join_plans import EVALUATIONS
+from thalweg.planning import CONSTANTS
+
+PAPER_NAMES = {"snapshot": "snapshot", "delta": "IC, delta", "expiry": "TC, expiry", "materialize": "PC, materialize"}
+INSTANTS = 1_000
+MAX_TARGET = 5.0
+MAX_AGGREGATES = ("MAX(a.x) AS first", "MAX(b.x) AS second")
+
+
+@dataclass(frozen=True)
+class EvaluationFigures:
+    """One evaluation of one plan: ms per instant, and the state after the last batch beside what was predicted of both."""
+
+    case: str
+    window: int
+    plan: str
+    evaluate: str
+    predicted: float
+    measured: float
+    state_rows: int
+    state_bytes: int
+    predicted_rows: float
+    differs: bool
+
+
+def window_points(quick: bool) -> Iterator[Point]:
+    """COUNT and SUM by 20 groups, results every second, windows of 8 s to 128 s at 100 rows/s."""
+    for seconds in (8, 32) if quick else (8, 16, 32, 64, 128):
+        inputs = (Given(100, seconds, 20), Given(100, seconds))
+        aggregates = ("COUNT(*) AS n", "SUM(b.x) AS total")
+        yield Point("windows", seconds, inputs, 100, 1, seconds, 8, 2, aggregates=aggregates)
+
+
+def max_point(quick: bool) -> Point:
+    """MAX by 10 groups over windows of 1,000 s, results every second."""
+    inputs = (Given(5, INSTANTS, 10), Given(5, INSTANTS))
+    return Point("sliding MAX", INSTANTS, inputs, 100, 1, INSTANTS, 50, 1 if quick else 3, aggregates=MAX_AGGREGATES)
+
+
+def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[EvaluationFigures]:
+    """All evaluations of LAP and EAP11 at every window, then MAX by every plan."""
+    found: list[EvaluationFigures] = []
+    with plans_as_told():
+        for point in window_points(quick):
+            found += _evaluated(point, ("LAP", "EAP11"), EVALUATIONS, root, repeats, console)
+        sliding = max_point(quick)
+        found += _evaluated(sliding, sliding.plans, ("snapshot", "expiry"), root, 1, console)
+    return found
+
+
+def _evaluated(
+    point: Point, plans: tuple[str, ...], evaluations: tuple[str, ...], root: Path, repeats: int, console: Console
+) -> list[EvaluationFigures]:
+    found: list[EvaluationFigures] = []
+    first = None
+    for plan in plans:
+        for evaluate in evaluations:
+            runs = [run_plan(point, Config(early_aggregation=plan, evaluate=evaluate), root) for _ in range(repeats)]
+            made = fingerprint(runs[0].rows)
+            first = first or made
+            found.append(_figures(replace(point, evaluate=evaluate), plan, min(r.ms for r in runs), runs[0], made != first or not made[0]))
+    times = ", ".join(f"{f.plan} {f.evaluate} {f.measured:.2f}" for f in found)
+    verdict = "ROWS DIFFER" if any(f.differs for f in found) else "rows equal"
+    console.print(f"{point.figure} {point.value:g} s: ms per instant: {times}; {verdict}", markup=False, soft_wrap=True)
+    return found
+
+
+def _figures(point: Point, plan: str, ms: float, run: Any, differs: bool) -> EvaluationFigures:
+    expected = estimate(join_query(point), plan_of(plan, 2), point.evaluate, point.method, point.statistics, CONSTANTS)
+    instants = point.measured * point.batch / point.every
+    per_instant = expected.nanos * point.every / 1e6
+    window = point.inputs[0].window
+    state = (run.state_rows, run.state_bytes, expected.state_rows)
+    return EvaluationFigures(point.figure, window, plan, point.evaluate, per_instant, ms / instants, *state, differs)
+
+
+def max_ratios(figures: list[EvaluationFigures]) -> list[Ratio]:
+    """How many times as fast expiry is as joining again: the best plan of each, then plan by plan."""
+    found = [f for f in figures if f.case == "sliding MAX"]
+    if not found:
+        return []
+    best = {e: min(f.measured for f in found if f.evaluate == e) for e in ("snapshot", "expiry")}
+    ratios = [Ratio("best plan of each", best["snapshot"] / best["expiry"], MAX_TARGET)]
+    for plan in dict.fromkeys(f.plan for f in found):
+        own = {f.evaluate: f.measured for f in found if f.plan == plan}
+        ratios.append(Ratio(plan, own["snapshot"] / own["expiry"]))
+    return ratios
+
+
+def show(figures: list[EvaluationFigures], console: Console) -> None:
+    """Time and state against the window, and MAX."""
+    windows = [f for f in figures if f.case == "windows"]
+    for plan in dict.fromkeys(f.plan for f in windows):
+        rows = [_row(w, [f for f in windows if f.plan == plan and f.window == w]) for w in dict.fromkeys(f.window for f in windows)]
+        title = f"{plan}: predicted/measured ms per instant, and KiB of state"
+        console.print(report.table(title, ["window, s", *(PAPER_NAMES[e] for e in EVALUATIONS)], rows))
+    sliding = [f for f in figures if f.case == "sliding MAX"]
+    rows = [[f.plan, f.evaluate, f"{f.predicted:.2f}/{f.measured:.2f}", f"{f.state_bytes / 1024:,.0f}"] for f in sliding]
+    console.print(report.table(f"sliding MAX, {INSTANTS:,} instants a window", ["plan", "", "ms per instant", "KiB"], rows))
+    for ratio in max_ratios(figures):
+        console.print(f"sliding MAX, expiry over joining again, {ratio.what}: {ratio}")
+
+
+def _row(window: int, same: list[EvaluationFigures]) -> list[str]:
+    return [str(window), *(f"{f.predicted:.2f}/{f.measured:.2f}, {f.state_bytes / 1024:,.0f} KiB" for f in same)]
+
+
+def as_data(figures: list[EvaluationFigures]) -> dict[str, Any]:
+    """The figures as JSON holds them."""
+    return {
+        "evaluations": [asdict(f) for f in figures],
+        "sliding_max": [{**asdict(r), "reached": r.reached} for r in max_ratios(figures)],
+    }

@@ -1,0 +1,128 @@
+"""EXPLAIN of joins for programs: plain values that JSON can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thalweg.explain.join_costs_text import all_plans, join_reason
+from thalweg.explain.join_model import InputView, JoinRun, JoinView, KeptState, SideView
+from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, joined_sql
+from thalweg.optimizer.join_plans import Considered, JoinChoice
+
+
+def join_data(view: JoinView) -> dict[str, Any]:
+    """Everything that is known of a join query."""
+    q = view.query
+    found: dict[str, Any] = {
+        "query": q.name,
+        "inputs": [_input(i, s) for i, s in zip(view.inputs, view.run.sides, strict=True)],
+        "on": list(condition_texts(q)),
+        "keys": [joined_sql(k.sql) for k in q.keys],
+        "aggregates": [aggregate_text(q, a) for a in q.aggregates],
+        "having": having_text(q),
+        "every_seconds": None if q.every is None else q.every / 1e6,
+        "changes": q.changes,
+        "statistics": _statistics(view),
+        "partitioning": _partitioning(view),
+        "plan": _choice(view.run.choice),
+        "runs": [_run(r, view) for r in view.runs],
+        "plans": [_plan(p) for p in all_plans(view)],
+        "settings": list(view.settings),
+        "best": _choice(view.freely.choice),
+        "reason": join_reason(view),
+        "paper_costs": {name: round(cost, 3) for name, cost in view.paper.items()},
+        "sides": [_side(s, q.name) for s in view.sides],
+    }
+    if view.is_measured:
+        found["measured"] = {"finish": list(view.finished or (0, 0.0)), "changes": _kept(view.changes)}
+    return found
+
+
+def _input(view: InputView, side: SideView) -> dict[str, Any]:
+    given, s = view.given, view.statistics
+    return {
+        "alias": given.alias,
+        "source": given.source,
+        "window": given.kind,
+        "length_seconds": None if given.length is None else given.length / 1e6,
+        "where": [c.sql for c in given.where],
+        "rate": s.rate,
+        **({} if given.is_stream else {"rows": s.rows}),
+        "keys": s.keys,
+        "sets": s.sets,
+        "measured": [*(["rows"] if view.rows_measured else []), *(["keys", "sets"] if view.values_measured else [])],
+        "side": side.side.id,
+    }
+
+
+def _statistics(view: JoinView) -> dict[str, Any]:
+    s = view.statistics
+    known = {"groups": view.groups_measured, "batch_seconds": view.batch_measured}
+    return {"groups": s.groups, "batch_seconds": s.batch / 1e6, "measured": [name for name, is_so in known.items() if is_so]}
+
+
+def _partitioning(view: JoinView) -> dict[str, Any]:
+    """The hashed columns of each input that is cut, and the inputs that every partition has whole."""
+    pairs = [(i.given.alias, s.side) for i, s in zip(view.inputs, view.run.sides, strict=True)]
+    return {
+        "hashed": {alias: [side.columns[i] for i in side.route] for alias, side in pairs if side.route is not None},
+        "whole": [alias for alias, side in pairs if side.route is None],
+    }
+
+
+def _choice(choice: JoinChoice) -> dict[str, Any]:
+    return {"early": list(choice.early), "evaluate": choice.evaluate, "method": choice.method, "name": choice.name}
+
+
+def _run(run: JoinRun, view: JoinView) -> dict[str, Any]:
+    """A running plan; `begin` and `until` are event times in microseconds between which instants are given out."""
+    every = view.query.every or 1
+    begin, until = (None if i is None else i * every for i in (run.join.begin, run.join.until))
+    return {
+        "id": run.join.id,
+        **_choice(run.choice),
+        "begin": begin,
+        "until": until,
+        "handing_over": until is not None,
+        "sides": list(run.join.sides),
+        "steps": [{"name": s.name, "sql": s.sql} for s in run.steps],
+        **({"measured": _kept(run.measured)} if run.measured is not None else {}),
+    }
+
+
+def _plan(plan: Considered) -> dict[str, Any]:
+    """A plan with its cost in milliseconds per second of stream."""
+    e = plan.estimate
+    return {
+        **_choice(plan.choice),
+        "work_ms": round(e.nanos / 1e6, 6),
+        "terms": {name: round(n / 1e6, 6) for name, n in e.terms},
+        "state_rows": round(e.state_rows, 3),
+        "state_bytes": round(e.state_bytes, 3),
+        "pairs": round(e.pairs, 3),
+    }
+
+
+def _side(view: SideView, query: str) -> dict[str, Any]:
+    side = view.side
+    return {
+        "id": side.id,
+        "source": side.source,
+        "static": side.static,
+        "where": list(side.where),
+        "columns": list(side.columns),
+        "early": side.early,
+        "slot_seconds": side.slot / 1e6,
+        "parts": [p.lift if side.early else p.unit for p in side.parts],
+        "hashed": None if side.route is None else [side.columns[i] for i in side.route],
+        "shared_by": [q for q in view.queries if q != query],
+        "sql": view.sql,
+        **({"measured": _kept(view.measured)} if view.measured is not None else {}),
+    }
+
+
+def _kept(state: KeptState | None) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    steps = {name: [rows, millis] for name, (rows, millis) in state.times.items()}
+    return {"steps": steps, "state_rows": state.rows, "state_bytes": state.bytes}

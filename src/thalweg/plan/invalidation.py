@@ -1,0 +1,51 @@
+"""When rows of a window join are forgotten: the four strategies of windowed joins, beside dropping whole slots.
+
+A row is expired when every partner that may still come finds it out of its window. With `slot` a file is dropped once all of
+its rows are expired, which costs nothing per row. The others look at rows when new ones come: those of the probed buckets of
+the other inputs (probe), of the bucket that a row is put into as well (probe-and-insert), of all buckets of the other inputs
+(probe-all), or of all buckets of all inputs (both-all).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from thalweg.logical.join import TUMBLE
+from thalweg.plan.instants import Frontiers, frontier_of
+from thalweg.plan.join_views import Shape
+
+SLOT, PROBE, PROBE_AND_INSERT, PROBE_ALL, BOTH_ALL = "slot", "probe", "probe-and-insert", "probe-all", "both-all"
+BUCKETS = 64
+
+
+def left_sql(shape: Shape, number: int, frontiers: Frontiers, fresh: Iterable[int]) -> str | None:
+    """The rows of a side that its strategy leaves, given the inputs that have new rows; None where it looks at none of them."""
+    strategy, others = shape.join.invalidate, [n for n in fresh if n != number]
+    own = number in fresh
+    looked = bool(others) or (own and strategy in (PROBE_AND_INSERT, BOTH_ALL))
+    expired = _expired(shape, number, frontiers)
+    if not looked or expired is None:
+        return None
+    side = shape.sides[number]
+    if strategy in (PROBE, PROBE_AND_INSERT) and side.route:
+        touched = [*others, *([number] if own and strategy == PROBE_AND_INSERT else [])]
+        buckets = " UNION ALL ".join(f'SELECT {_bucket(shape, n)} FROM "new_{shape.sides[n].id}"' for n in touched if shape.sides[n].route)
+        if buckets:
+            expired = f"{expired} AND {_bucket(shape, number)} IN ({buckets})"
+    return f'SELECT * FROM "side_{side.id}" WHERE NOT ({expired})'
+
+
+def _bucket(shape: Shape, number: int) -> str:
+    columns = ", ".join(f'"c{i}"' for i in shape.sides[number].route or ())
+    return f"hash({columns}) % {BUCKETS}"
+
+
+def _expired(shape: Shape, number: int, frontiers: Frontiers) -> str | None:
+    given = shape.query.inputs[number]
+    others = [shape.query.inputs[n].source for n in shape.streams if n != number]
+    frontier = frontier_of(others, frontiers)
+    if frontier is None or given.length is None:
+        return None
+    if given.kind == TUMBLE:
+        return f'"slot" < {frontier // shape.sides[number].slot}'
+    return f'"ts" + {given.length} <= {frontier}'

@@ -1,0 +1,91 @@
+"""EXPLAIN of joins: every plan with its cost, what is kept of each input, and why the winner won."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from explain_support import query_sql, tumbling
+from join_support import PAIRS, PER_SHOP, TOP, explained
+
+MANY = """CREATE QUERY many AS SELECT a.auction, COUNT(*) AS n
+  FROM bid AS a [RANGE 20 SECONDS], bid AS b [RANGE 20 SECONDS], bid AS c [RANGE 20 SECONDS],
+    bid AS d [RANGE 20 SECONDS], sale AS s [UNBOUNDED]
+  WHERE a.auction = b.auction AND b.auction = c.auction AND c.auction = d.auction AND d.auction = s.auction
+  GROUP BY a.auction EVERY 10 SECONDS;"""
+
+
+def test_all_plans_cheapest_first() -> None:
+    (join,) = explained(PER_SHOP).data["joins"]
+    work = [p["work_ms"] for p in join["plans"]]
+    assert len(work) == 12 and work == sorted(work)
+    assert {k: join["plans"][0][k] for k in join["plan"]} == join["plan"]
+    for plan in join["plans"]:
+        assert sum(plan["terms"].values()) == pytest.approx(plan["work_ms"], abs=1e-4)
+
+
+def test_max_has_no_delta() -> None:
+    (join,) = explained(TOP).data["joins"]
+    assert {p["evaluate"] for p in join["plans"]} == {"snapshot", "expiry"} and len(join["plans"]) == 8
+
+
+def test_partitioning_and_inputs() -> None:
+    (join,) = explained(PER_SHOP).data["joins"]
+    assert join["partitioning"] == {"hashed": {"b": ['"auction"'], "s": ['"auction"']}, "whole": []}
+    assert [(i["alias"], i["source"], i["length_seconds"], i["measured"]) for i in join["inputs"]] == [
+        ("b", "bid", 20, []),
+        ("s", "sale", 10, []),
+    ]
+
+
+def test_shared_sides() -> None:
+    found = explained(PER_SHOP, TOP)
+    for join, other in zip(found.data["joins"], ("top", "per_shop"), strict=True):
+        assert [s["shared_by"] for s in join["sides"]] == [[other], [other]]
+    assert "shared with per_shop" in found.text and "shared with top" in found.text
+
+
+def test_the_papers_costs() -> None:
+    (join,) = explained(PER_SHOP).data["joins"]
+    assert next(iter(join["paper_costs"])) == "EAP11" and set(join["paper_costs"]) == {"LAP", "EAP10", "EAP01", "EAP11"}
+    assert "by the paper: EAP11 1.00" in explained(PER_SHOP).text
+
+
+@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "expiry", "materialize"])
+@pytest.mark.parametrize("early", ["LAP", "EAP10", "EAP11"])
+def test_a_forced_plan(early: str, evaluate: str) -> None:
+    found = explained(PER_SHOP, settings={"plan.early_aggregation": early, "plan.evaluate": evaluate})
+    (join,) = found.data["joins"]
+    assert join["plan"]["name"] == f"{early} {evaluate}" and len(join["plans"]) == 1
+    words = {"LAP": ("kept as rows", "kept as rows"), "EAP10": ("aggregated early", "kept as rows"), "EAP11": ("aggregated early",) * 2}
+    for alias, said in zip("bs", words[early], strict=True):
+        assert f"    {alias}: {said}" in found.text
+    for step in join["runs"][0]["steps"]:
+        assert step["sql"] in found.verbose
+
+
+def test_why() -> None:
+    assert "of LAP snapshot: it saves most in join" in explained(PER_SHOP).text
+    late = explained(PER_SHOP, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "snapshot"}).text
+    assert "LAP snapshot is the only plan left open" in late and "else EAP11 snapshot would cost" in " ".join(late.split())
+
+
+def test_joined_rows_have_one_plan() -> None:
+    found = explained(PAIRS)
+    (join,) = found.data["joins"]
+    assert join["plan"]["name"] == "LAP rows" and join["paper_costs"] == {} and join["every_seconds"] is None
+    assert "s less than 20 seconds after b and b less than 10 seconds after s" in found.text
+    assert "until the frontier of s is 20 seconds past them" in " ".join(found.text.split())
+
+
+def test_windows_stay_well_formed() -> None:
+    data = json.loads(explained(PER_SHOP).json())
+    assert data["windows"]["groups"] == [] and data["windows"]["costs"] == {"naive": 0, "shared": 0, "paper": 0, "best": 0}
+    assert "joins" not in explained(query_sql(tumbling(20))).data
+
+
+def test_many_plans_fit_and_the_rest_is_in_the_verbose_form() -> None:
+    found = explained(MANY)
+    assert len(found.data["joins"][0]["plans"]) == 96
+    assert "... and 33 more plans, in the verbose form" in found.text and "more plans" not in found.verbose
+    assert max(map(len, explained(MANY, PER_SHOP, PAIRS).text.splitlines())) <= 100
