@@ -52,4 +52,7 @@ bench-windows: setup  ## windows against native Spark and DuckDB
 bench-factor-windows: setup  ## many correlated windows: every plan against naive and native Spark (--quick for minutes)
 	$(BIN)/python -m benchmarks.factor_windows $(ARGS)
 
-.PHONY: help setup java demo test check unit soak golden format bench-windows bench-factor-windows
+bench-joins: setup  ## joins: every plan against the papers and native Spark (--quick --parts sweeps,incremental for minutes)
+	$(BIN)/python -m benchmarks.joins $(ARGS)
+
+.PHONY: help setup java demo test check unit soak golden format bench-windows bench-factor-windows bench-joins

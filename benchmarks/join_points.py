@@ -29,8 +29,8 @@ class Given:
 class Point:
     """A join of streams on one attribute, aggregated by the groups of all inputs that have some, or its rows.
 
-    figure, value: which curve it is on and where. every: seconds between results, 0 for rows. fill, batch: seconds of the
-    first micro-batch, which counts for nothing, and of each of the `measured` ones after it. aggregates: over inputs a, b.
+    figure, value: which curve it is on and where. every: seconds between results, 0 for rows. fill, batch: seconds of the first
+    micro-batches that count for nothing (`fills` of them), and of each of the `measured` ones after. aggregates: over inputs a, b.
     """
 
     figure: str
@@ -43,12 +43,13 @@ class Point:
     measured: int = 2
     method: str = "hash"
     evaluate: str = "snapshot"
+    fills: int = 1
     aggregates: tuple[str, ...] = ("COUNT(*) AS n", "SUM(a.x) AS first", "SUM(b.x) AS second")
 
     @property
     def spans(self) -> tuple[float, ...]:
         """The seconds of all micro-batches."""
-        return (self.fill, *[self.batch] * self.measured)
+        return (*[self.fill / self.fills] * self.fills, *[self.batch] * self.measured)
 
     @property
     def feeds(self) -> tuple[JoinFeed, ...]:

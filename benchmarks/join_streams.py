@@ -118,9 +118,7 @@ def invalidations(root: Path, quick: bool, console: Console) -> list[Invalidatio
             expected = memory_total(Input(slow, WINDOW, buckets), Input(fast, WINDOW, buckets), theirs) if theirs else None
             rows, size = tuple(b.state_rows for b in run.batches), tuple(b.state_bytes for b in run.batches)
             found.append(Invalidation(strategy, rows, size, run.ms, expected, made[0], made != first))
-            console.print(
-                f"{point.figure}: {strategy} {run.ms:,.0f} ms, {rows[-1]:,} rows of state{_verdict(made != first)}", markup=False
-            )
+            console.print(f"{point.figure}: {strategy} {run.ms:,.0f} ms, {rows[-1]:,} rows of state{_verdict(made != first)}", markup=False)
     return found
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 from hypothesis import HealthCheck, Phase, settings
 
+# Plans are those of a machine that was never measured, whatever is known of this one.
+os.environ["THALWEG_HOME"] = tempfile.mkdtemp(prefix="thalweg-tests-")
 EXAMPLES = int(os.environ.get("THALWEG_EXAMPLES", "0"))
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate) if os.environ.get("THALWEG_NO_SHRINK") else tuple(Phase)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
+from thalweg.calibrated import join_constants
 from thalweg.config import FEATURES, Config
 from thalweg.errors import UsageError
 from thalweg.logical.join import JoinQuery
@@ -28,8 +29,8 @@ from thalweg.state.manifest import Manifest, Seen
 ASSUMED = WindowStatistics(rate=1_000, keys=100, batch=60_000_000)
 ASSUMED_SETS = 1_000.0
 ASSUMED_GROUPS = 50.0
-CONSTANTS = JoinConstants()
 CLEAR_GAIN = 1.25
+CONSTANTS = JoinConstants()
 Counts = Sequence[tuple[float, ...]]
 
 
@@ -55,7 +56,9 @@ class WindowPlanner:
     def considered(self, query: JoinQuery) -> tuple[Considered, ...]:
         """The plans of a join query that the settings leave open, cheapest first."""
         c = self.config
-        found = consider(query, join_statistics(self.seen, query), Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), CONSTANTS)
+        found = consider(
+            query, join_statistics(self.seen, query), Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), join_constants()
+        )
         if not found:
             raise UsageError(f"query {query.name} has no plan {_wished(c)}", _no_plan_hint(query, c))
         return found
@@ -112,7 +115,7 @@ def _joins_cost(plan: Plan, seen: Seen) -> float:
     for join in plan.joins:
         query = plan.join_query(join.query)
         early = tuple(plan.side(s).early for s in join.sides)
-        total += estimate(query, early, join.evaluate, join.method, join_statistics(seen, query), CONSTANTS).nanos
+        total += estimate(query, early, join.evaluate, join.method, join_statistics(seen, query), join_constants()).nanos
     return total
 
 

@@ -16,11 +16,13 @@ from thalweg import show
 from thalweg.catalog import Catalog, known
 from thalweg.config import with_setting
 from thalweg.engine.kernel.connection import clean_message, infer_type
+from thalweg.engine.kernel.relations import relation_files
 from thalweg.engine.runner import BatchProgress, Runner, Stopping, Workload
 from thalweg.engine.spark import prepare, source_evolution, start_spark
 from thalweg.errors import InternalError, UsageError
 from thalweg.explain import Explanation, explain
-from thalweg.logical.stream import Stream
+from thalweg.logical.join import JoinQuery
+from thalweg.logical.stream import Relation, Stream
 from thalweg.plan.build import AnyQuery, Planner, advance, build
 from thalweg.plan.codec import loads
 from thalweg.plan.nodes import Plan
@@ -122,6 +124,17 @@ class Session:
         self.catalog = self.catalog.with_stream(stream)
         return stream
 
+    def relation(self, name: str, path: str | Path, columns: str | None = None, format: str = "parquet", **options: Any) -> Relation:
+        """Declare a static table from a file or a directory; `columns` as for a stream, Parquet files bring their own.
+
+        It is read when it is needed and must stay as it is while queries that join it run.
+        """
+        given = {"format": format, "path": str(path), **options}
+        statement = st.parse_statement(_declaration("TABLE", name, columns or parquet_columns(str(path), name), given), "table")
+        assert isinstance(statement, st.CreateTable)
+        self._execute(statement)
+        return self.catalog.relations[name]
+
     def query(self, sql: str, name: str, into: str | None = None) -> QueryHandle:
         """Create a query from a SELECT. Created while data flows, it begins with the first window after all rows seen."""
         return self._create(st.CreateQuery(name, into, st.parse_select(sql), sql))
@@ -130,6 +143,10 @@ class Session:
         query = self._bind(statement.select, statement.name, statement.into)
         query = replace(query, into=CONSOLE if query.into == CONSOLE else _absolute(query.into))
         self._check_output(query)
+        if isinstance(query, JoinQuery):
+            self._planner().join(query)
+            for name in query.relations:
+                relation_files(self.catalog.relations[name])
         self.catalog = self.catalog.with_query(query)
         self._changed()
         return QueryHandle(self, query.name)
@@ -383,12 +400,14 @@ def _stream_of(name: str, columns: str | None, **options: Any) -> Stream:
     """A stream by way of the SQL that declares it, so that there is one set of checks."""
     if columns is None:
         columns = parquet_columns(options["path"], name)
-    given = ", ".join(
-        f"{k} = '{str(v).replace(chr(39), chr(39) * 2)}'" for k, v in {"format": "parquet", **options}.items() if v is not None
-    )
-    statement = st.parse_statement(f"CREATE STREAM `{name}` ({columns}) WITH ({given})", "stream")
+    statement = st.parse_statement(_declaration("STREAM", name, columns, {"format": "parquet", **options}), "stream")
     assert isinstance(statement, st.CreateStream)
     return statement.stream
+
+
+def _declaration(kind: str, name: str, columns: str, options: dict[str, Any]) -> str:
+    given = ", ".join(f"{k} = '{str(v).replace(chr(39), chr(39) * 2)}'" for k, v in options.items() if v is not None)
+    return f"CREATE {kind} `{name}` ({columns}) WITH ({given})"
 
 
 def _infer(sql: str, columns: Any) -> str:

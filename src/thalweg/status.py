@@ -12,6 +12,7 @@ from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 from thalweg.logical.stream import Stream
 from thalweg.plan.codec import loads
+from thalweg.plan.instants import changes_id
 from thalweg.plan.nodes import Plan
 from thalweg.state import manifest as manifests
 from thalweg.state.directory import Directory
@@ -48,7 +49,7 @@ class QueryStatus:
 
 @dataclass(frozen=True)
 class FragmentStatus:
-    """A piece of state: the partial aggregates of one window by its keys."""
+    """A piece of state: the partial aggregates of one window by its keys, or what a join keeps of a stream or of its results."""
 
     id: str
     stream: str
@@ -133,18 +134,16 @@ def _fragments(plan: Plan, manifest: Manifest) -> tuple[FragmentStatus, ...]:
     files: dict[str, list[StateFile]] = defaultdict(list)
     for file in manifest.files:
         files[file.fragment].append(file)
-    return tuple(
-        FragmentStatus(
-            id=f.id,
-            stream=f.stream,
-            window=str(f.window),
-            keys=f.keys,
-            files=len(files[f.id]),
-            rows=sum(x.rows for x in files[f.id]),
-            bytes=sum(x.bytes for x in files[f.id]),
-        )
-        for f in plan.fragments
-    )
+
+    def kept(id: str, stream: str, what: str, keys: tuple[str, ...]) -> FragmentStatus:
+        mine = files[id]
+        return FragmentStatus(id, stream, what, keys, len(mine), sum(f.rows for f in mine), sum(f.bytes for f in mine))
+
+    windows = [kept(f.id, f.stream, str(f.window), f.keys) for f in plan.fragments]
+    sides = [kept(s.id, s.source, "aggregation set" if s.early else "rows", s.columns) for s in plan.sides if not s.static]
+    results = [kept(j.id, j.query, j.evaluate, ()) for j in plan.joins if j.evaluate in ("delta", "expiry", "materialize")]
+    changes = [kept(changes_id(q), q.name, "last results", ()) for q in plan.queries if isinstance(q, JoinQuery) and q.changes]
+    return (*windows, *sides, *results, *changes)
 
 
 def instant(micros: int) -> datetime:

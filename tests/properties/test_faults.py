@@ -10,6 +10,7 @@ import pytest
 
 from thalweg.config import Config
 from thalweg.engine.faults import POINTS, Aborted
+from thalweg.logical.join import JoinQuery
 from thalweg.planning import planner_for
 from thalweg.sinks.parquet import STAGING
 from thalweg.testing.bound import bind_text
@@ -17,6 +18,7 @@ from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference import late_rows, reference
+from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 
 SECOND = 1_000_000
 SQL = """
@@ -24,6 +26,17 @@ CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (time = 'at', watermark 
 CREATE QUERY a AS SELECT k, window_id, window_start, SUM(v) AS total, COUNT(DISTINCT v) AS kinds
   FROM s GROUP BY k, WINDOWS(TUMBLE '2 seconds', HOP '6 seconds' BY '2 seconds');
 CREATE QUERY b AS SELECT window_start, MAX(v) AS high FROM s WHERE v % 2 = 0 GROUP BY WINDOWS(TUMBLE '4 seconds');
+"""
+
+JOINS = """
+CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (time = 'at', watermark = '2 seconds');
+CREATE STREAM r (k BIGINT, v BIGINT, at TIMESTAMP) WITH (time = 'at', watermark = '2 seconds');
+CREATE QUERY pairs AS SELECT s.k, s.v, r.v AS w FROM s [RANGE 1 SECOND], r [RANGE 2 SECONDS] WHERE s.k = r.k AND s.v < r.v;
+CREATE QUERY groups AS SELECT s.k, COUNT(*) AS n, MAX(r.v) AS high, SUM(s.v * r.v) AS dot
+  FROM s [RANGE 4 SECONDS], r [RANGE 6 SECONDS] WHERE s.k = r.k GROUP BY s.k EVERY 2 SECONDS;
+CREATE QUERY changes AS SELECT s.k, MAX(s.v) AS high, COUNT(*) AS n
+  FROM s [RANGE 4 SECONDS], r [RANGE 2 SECONDS] WHERE s.k = r.k AND s.v > 100 GROUP BY s.k EVERY 2 SECONDS EMIT CHANGES;
+CREATE QUERY windows AS SELECT k, window_end, COUNT(*) AS n FROM s GROUP BY k, TUMBLE '2 seconds';
 """
 
 
@@ -38,25 +51,29 @@ def batches() -> list[pa.Table]:
     return made
 
 
-def engine_at(root: Path) -> LocalEngine:
-    bound = bind_text(SQL.replace("time =", f"late_rows = '{root / 'late'}', time ="), directory=root / "in")
-    return LocalEngine(root / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(Config(), None))
+def engine_at(root: Path, sql: str = SQL, config: Config | None = None) -> LocalEngine:
+    bound = bind_text(sql.replace("time =", f"late_rows = '{root / 'late'}', time ="), directory=root / "in")
+    return LocalEngine(root / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config or Config(), None))
 
 
-@pytest.mark.parametrize("point", POINTS)
+def feed(engine: LocalEngine, chunks: list[tuple[str, str]], point: str) -> bool:
+    """One batch that crashes at a point, if it comes to it, and is run again after a restart."""
+    engine.fault = point
+    try:
+        engine.batch(chunks)
+    except Aborted:
+        engine.fault = None
+        engine.restart()
+        engine.batch(chunks)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("point", [p for p in POINTS if not p.startswith("finish:")])
 def test_crash_at_every_point_of_every_batch(point: str, tmp_path: Path) -> None:
     engine = engine_at(tmp_path)
-    stream, reached = engine.streams[0], 0
-    tables = batches()
-    for path in write_batches(tmp_path / "in" / "s", stream, tables):
-        engine.fault = point
-        try:
-            engine.batch([("s", str(path))])
-        except Aborted:
-            reached += 1
-            engine.fault = None
-            engine.restart()
-            engine.batch([("s", str(path))])
+    stream, tables = engine.streams[0], batches()
+    reached = sum(feed(engine, [("s", str(path))], point) for path in write_batches(tmp_path / "in" / "s", stream, tables))
     assert reached > 0, f"no batch came to {point}"
     for query in engine.queries:
         compare(engine.results(query), reference(query, stream, tables))
@@ -64,6 +81,38 @@ def test_crash_at_every_point_of_every_batch(point: str, tmp_path: Path) -> None
     assert late.num_rows == late_rows(stream, tables) == 1
     engine.restart()
     assert_nothing_left_over(engine, tmp_path)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_crash_of_joins(point: str, tmp_path: Path) -> None:
+    """Rows, instants whose pairs are kept by their expiry, and changes since the last instant: none is lost or doubled."""
+    engine = engine_at(tmp_path, JOINS, Config(early_aggregation="EAP11", evaluate="expiry"))
+    streams, fed, reached = {s.name: s for s in engine.streams}, join_batches(), 0
+    for batch in fed:
+        chunks = [(n, str(write_batches(tmp_path / "in" / n, streams[n], [t])[0])) for n, t in batch.items()]
+        reached += feed(engine, chunks, point)
+    assert reached > 0, f"no batch came to {point}"
+    for query in engine.queries:
+        if isinstance(query, JoinQuery):
+            expected = reference_join(query, streams, fed)
+            late = late_rows_of_join(query, streams, fed)
+            assert engine.runner.manifest.queries[query.name].late == late
+        else:
+            expected = reference(query, streams["s"], [b["s"] for b in fed if "s" in b])
+        assert expected.num_rows > 10
+        compare(engine.results(query), expected)
+    changes = reference_join(next(q for q in engine.queries if isinstance(q, JoinQuery) and q.changes), streams, fed)
+    assert any(changes.column("deleted").to_pylist())
+    engine.restart()
+    assert_nothing_left_over(engine, tmp_path)
+
+
+def join_batches() -> list[dict[str, pa.Table]]:
+    """Both streams in a batch, and batches of one alone; `r` has other values and lags behind by a batch."""
+    tables = batches()
+    others = [t.set_column(1, "v", pa.array([(v.as_py() * 7) % 211 for v in t.column("v")])) for t in tables]
+    fed = [{"s": tables[0]}, *({"s": tables[i + 1], "r": others[i]} for i in range(5))]
+    return [*fed[:3], {"s": fed[3]["s"]}, {"r": fed[3]["r"]}, *fed[4:], {"r": others[5]}]
 
 
 def assert_nothing_left_over(engine: LocalEngine, root: Path) -> None:

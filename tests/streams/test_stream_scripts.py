@@ -23,15 +23,16 @@ from thalweg.testing.reference import late_rows_of, reference
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 from thalweg.testing.script import Abort, Batch, Restart, Script, read_script
 
-SCRIPTS = {p.stem: read_script(p) for p in sorted(Path(__file__).parent.glob("*.stream"))}
-JOINS = {n for n in SCRIPTS if n.startswith("join_")}
+HERE = Path(__file__).parent
+SCRIPTS = {str(p.relative_to(HERE).with_suffix("")): read_script(p) for p in sorted(HERE.rglob("*.stream"))}
+JOINS = {n for n in SCRIPTS if n.startswith("joins/")}
 # What the reference does not know: frontiers that move by the clock.
 IDLE = {n for n, s in SCRIPTS.items() if "idle_timeout" in s.sql}
 MODES = CHOICES["plan.windows"]
 EVALUATIONS = tuple(e for e in CHOICES["plan.evaluate"] if e != "best")
 BEST = Config()
 WINDOW_PLANS = {mode: Config(windows=mode) for mode in MODES}
-JOIN_PLANS = {"best": BEST, "LAP loop": Config(early_aggregation="LAP", evaluate="snapshot", join="loop")}
+JOIN_PLANS = {"LAP loop": Config(early_aggregation="LAP", evaluate="snapshot", join="loop")}
 JOIN_PLANS |= {f"{early} {how}": Config(early_aggregation=early, evaluate=how) for early in ("LAP", "EAP") for how in EVALUATIONS}
 Batches = Sequence[Mapping[str, pa.Table]]
 
@@ -122,23 +123,22 @@ DEFINED = SCRIPTS.keys() - IDLE
 
 @pytest.mark.parametrize(("name", "plan"), PLANS)
 def test_as_written(name: str, plan: str, tmp_path: Path) -> None:
+    """By every plan; a restart brings another number of partitions with it."""
     run = Run(SCRIPTS[name], tmp_path, {**JOIN_PLANS, **WINDOW_PLANS}[plan])
     for step in run.script.steps:
         match step:
             case Batch(stream):
                 run.feed({stream: run.rows(step)})
             case Restart():
-                run.engine.restart()
+                run.engine.restart(run.engine.partitions % 3 + 1)
             case Abort(point):
                 run.engine.fault = point
     run.check_stated()
-    if name not in IDLE:
-        run.check()
 
 
 @of(DEFINED)
 def test_whole(name: str, tmp_path: Path) -> None:
-    """All rows of all streams in one micro-batch, then nothing more."""
+    """All rows of all streams in one micro-batch."""
     run = Run(SCRIPTS[name], tmp_path)
     whole: dict[str, list[pa.Table]] = {}
     for stream, table in run.written():
@@ -149,27 +149,24 @@ def test_whole(name: str, tmp_path: Path) -> None:
 
 @of(DEFINED)
 def test_row_by_row(name: str, tmp_path: Path) -> None:
-    run = Run(SCRIPTS[name], tmp_path)
+    run = Run(SCRIPTS[name], tmp_path, plan_of(name, "EAP delta"))
     for stream, row in rows_of(run):
         run.feed({stream: row})
     run.check()
 
 
-@pytest.mark.parametrize("plan", ["LAP expiry", "EAP delta", "EAP expiry", "LAP materialize"])
 @of(JOINS - IDLE)
-def test_other_splits_of_joins(name: str, plan: str, tmp_path: Path) -> None:
-    """One stream after the other, then row by row: what evaluations keep meets both."""
-    for order, key in (("streams", lambda fed: fed[0]), ("rows", lambda fed: 0)):
-        run = Run(SCRIPTS[name], tmp_path / order, JOIN_PLANS[plan])
-        for stream, table in sorted(run.written() if order == "streams" else rows_of(run), key=key):
-            run.feed({stream: table})
-        run.check()
+def test_one_stream_after_the_other(name: str, tmp_path: Path) -> None:
+    run = Run(SCRIPTS[name], tmp_path, plan_of(name, "EAP expiry"))
+    for stream, table in sorted(run.written(), key=lambda fed: fed[0]):
+        run.feed({stream: table})
+    run.check()
 
 
 @of(DEFINED)
 def test_aborts(name: str, tmp_path: Path) -> None:
     """Every micro-batch is interrupted, each at another point, and restored."""
-    run = Run(SCRIPTS[name], tmp_path, JOIN_PLANS["EAP expiry"] if name in JOINS else BEST)
+    run = Run(SCRIPTS[name], tmp_path, plan_of(name, "EAP expiry"))
     for i, (stream, table) in enumerate(run.written()):
         run.engine.fault = POINTS[(i * 5 + len(name)) % len(POINTS)]
         run.feed({stream: table})
@@ -179,23 +176,17 @@ def test_aborts(name: str, tmp_path: Path) -> None:
 
 @of(DEFINED)
 def test_other_parallelism(name: str, tmp_path: Path) -> None:
-    run = Run(SCRIPTS[name], tmp_path, partitions=3)
-    for i, (stream, row) in enumerate(rows_of(run)):
-        run.engine.restart([3, 1, 4, 2][i % 4])
-        run.feed({stream: row})
-    run.check()
-
-
-@pytest.mark.parametrize("plan", [p for p in JOIN_PLANS if p != "best"])
-@of(JOINS - IDLE)
-def test_joins_at_other_parallelism(name: str, plan: str, tmp_path: Path) -> None:
     """The number of partitions changes at every micro-batch."""
-    run = Run(SCRIPTS[name], tmp_path, JOIN_PLANS[plan], partitions=3)
+    run = Run(SCRIPTS[name], tmp_path, plan_of(name, "LAP expiry"), partitions=3)
     for i, (stream, table) in enumerate(run.written()):
         run.engine.restart([3, 1, 4, 2][i % 4])
         run.feed({stream: table})
     run.check()
-    run.check_stated()
+
+
+def plan_of(name: str, joined: str) -> Config:
+    """Joins by a plan that keeps something of its own, windows by the best."""
+    return JOIN_PLANS[joined] if name in JOINS else BEST
 
 
 def rows_of(run: Run) -> list[tuple[str, pa.Table]]:

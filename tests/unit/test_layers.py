@@ -14,7 +14,7 @@ LAYERS = (
     ("errors", "version"),
     ("logical", "config"),
     ("sql", "optimizer", "catalog"),
-    ("plan",),
+    ("plan", "calibrated"),
     ("state",),
     ("planning", "sinks", "sources"),
     ("engine", "results"),

@@ -124,6 +124,14 @@ def status(
 
 
 @app.command()
+def calibrate(as_json: AsJson = False) -> None:
+    """Measure this machine, and plan by what was found from now on."""
+    from thalweg.cli.calibrate import calibrate_machine
+
+    calibrate_machine(as_json)
+
+
+@app.command()
 def version() -> None:
     """Show the versions of Thalweg, Spark, DuckDB, Python and Java."""
     from thalweg.cli.version import show_versions

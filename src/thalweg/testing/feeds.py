@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -62,9 +63,15 @@ def _table(lines: Sequence[Line], columns: list[tuple[str, str]], what: str, ori
 def _cast(texts: pa.Table, kinds: Sequence[str]) -> pa.Table:
     """Columns of texts as values of their types, NULL where one is no such value."""
     casts = ", ".join(f"TRY_CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(kinds))
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.register("texts", texts)
-        return db.sql(f"SELECT {casts} FROM texts").to_arrow_table()
+    db = _database()
+    db.register("texts", texts)
+    return db.sql(f"SELECT {casts} FROM texts").to_arrow_table()
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for all tables, for opening it takes longer than casting."""
+    return duckdb.connect(config={"threads": 1})
 
 
 def _dated(text: str | None, kind: str) -> str | None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-COMMANDS = ("demo", "run", "explain", "generate", "status", "version")
+COMMANDS = ("demo", "run", "explain", "generate", "status", "calibrate", "version")
 
 
 def test_without_arguments_the_commands_are_listed(thalweg):

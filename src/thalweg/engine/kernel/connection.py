@@ -16,9 +16,16 @@ HASH = f"duckdb-{duckdb.__version__}"
 @cache
 def connection() -> Any:
     """One connection a process, one thread: Spark's tasks are the parallelism."""
+    con = open_connection()
+    atexit.register(_close)
+    return con
+
+
+def open_connection() -> Any:
+    """A connection as tasks use it. Whether to aggregate before a join is decided by the plan, not again inside a statement."""
     con = duckdb.connect(config={"threads": 1, "preserve_insertion_order": "false"})
     con.execute("SET enable_progress_bar = false").fetchall()
-    atexit.register(_close)
+    con.execute("SET disabled_optimizers = 'partial_aggregate_pushdown'").fetchall()
     return con
 
 
