@@ -16,6 +16,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan.evaluate": ("best", "snapshot", "delta", "expiry", "materialize"),
     "plan.join": ("best", "hash", "loop"),
     "plan.exchange": ("best", "always"),
+    "plan.scan": ("best", "table"),
     "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
 }
 _EARLY = re.compile(r"best|lap|eap[01]+")
@@ -27,6 +28,7 @@ KEYS = {
     "plan.join": "how partners are found: hash, loop (nested loops) or best",
     "plan.invalidate": "when rows of a join are forgotten: slot, probe, probe-and-insert, probe-all or both-all",
     "plan.exchange": "best: a batch that makes few rows is worked on without an exchange; always: never so",
+    "plan.scan": "best: one reader of a Parquet file computes while it reads; table: rows are read first, then computed with",
     "partitions": "hash ranges of state and parallel tasks; default: the cores of the Spark session",
     "trigger": "seconds between micro-batches; 0 runs them one after another",
     **{f"plan.windows.{f}": f"whether the plan `best` may use {f}: true or false" for f in FEATURES},
@@ -43,6 +45,7 @@ class Config:
     join: str = "best"
     invalidate: str = "slot"
     exchange: str = "best"
+    scan: str = "best"
     features_off: frozenset[str] = frozenset()
     partitions: int | None = None
     trigger: float = 0.0

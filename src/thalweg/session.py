@@ -269,8 +269,9 @@ class Session:
         if self._runner is None:
             self.directory.create()
             self.directory.lock()
-            partitions = self.catalog.config.partitions or int(self.spark.sparkContext.defaultParallelism)
-            self._runner = Runner(self.directory, partitions, _Late(self._planner), exchange=self.catalog.config.exchange)
+            config = self.catalog.config
+            partitions = config.partitions or int(self.spark.sparkContext.defaultParallelism)
+            self._runner = Runner(self.directory, partitions, _Late(self._planner), exchange=config.exchange, scan=config.scan)
         return self._runner
 
     def start(self, available_now: bool = False) -> None:

@@ -78,8 +78,11 @@ class Stopping(Exception):
 class Runner:
     """Runs micro-batches over a session directory. One at a time; each is committed by one atomic manifest."""
 
-    def __init__(self, directory: Directory, partitions: int, planner: Planner, job: Job | None = None, exchange: str = "best") -> None:
-        self.directory, self.partitions, self.planner, self.exchange = directory, partitions, planner, exchange
+    def __init__(
+        self, directory: Directory, partitions: int, planner: Planner, job: Job | None = None, exchange: str = "best", scan: str = "best"
+    ) -> None:
+        self.directory, self.partitions, self.planner = directory, partitions, planner
+        self.exchange, self.scan = exchange, scan
         self.job = job or spark_job
         self.manifest = manifests.latest(directory.manifests)
         self.plan = self._plan_of(self.manifest)
@@ -184,6 +187,7 @@ class Runner:
             batch=batch,
             partitions=1 if near else self.partitions,
             near=near,
+            scan=self.scan,
             plan=str(path),
             manifest=None if before.batch < 0 else str(manifests.manifest_path(self.directory.manifests, before.batch)),
             state=str(self.directory.state),

@@ -28,6 +28,7 @@ class Task:
     idle: tuple[str, ...] = ()
     look: bool = False
     near: bool = False
+    scan: str = "best"
     fault: str | None = None
 
 

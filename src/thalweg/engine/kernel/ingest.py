@@ -144,7 +144,7 @@ class _StreamIngest:
         texts = "".join([*lifts, *(c for conditions in self.conditions.values() for given in conditions for c in given)])
         columns = [c.name for c in self.stream.columns if f'"{c.name}"' in texts]
         rows = scan_sql(self.stream, source, columns)
-        if self.stream.format != "parquet" or len(lifts) > 1 or self._compares_floats(texts):
+        if self.task.scan == "table" or self.stream.format != "parquet" or len(lifts) > 1 or self._compares_floats(texts):
             run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
