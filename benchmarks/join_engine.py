@@ -1,7 +1,8 @@
 """Runs one plan of a join in the engine without Spark's scheduler, and reads what its steps took from the manifests.
 
-DuckDB has an optimizer of its own that turns join-then-aggregate into early aggregation within a statement; it is off while
-plans are measured, or LAP would be what DuckDB makes of it (`own_choice` leaves it on).
+DuckDB has optimizers of its own: one turns join-then-aggregate into early aggregation within a statement, and is off while
+plans are measured, or LAP would be what DuckDB makes of it. Another orders joins; by nested loops, where it can't know how many
+partners there are, it may begin with two inputs that no condition links, so there the order is that of the query.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from thalweg.testing.local import Chunk, LocalEngine, local_job
 
 # One hash range: the steps' own time is then that of one core, and a statement runs once.
 PARTITIONS = 1
-OWN_CHOICES = "partial_aggregate_pushdown"
+OWN_CHOICES = {"loop": "partial_aggregate_pushdown,join_order"}
+OWN_CHOICE = "partial_aggregate_pushdown"
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ class PlanRun:
 
 
 @contextmanager
-def plans_as_told(own_choice: bool = False) -> Iterator[None]:
-    """While plans are measured, DuckDB makes none of its own."""
-    connection().execute(f"SET disabled_optimizers = '{'' if own_choice else OWN_CHOICES}'").fetchall()
+def _as_told(method: str) -> Iterator[None]:
+    """While a plan is measured, DuckDB makes none of its own."""
+    connection().execute(f"SET disabled_optimizers = '{OWN_CHOICES.get(method, OWN_CHOICE)}'").fetchall()
     try:
         yield
     finally:
@@ -78,14 +80,15 @@ def run_plan(point: Point, config: Config, root: Path, partitions: int = PARTITI
     paths = [files(feed, point.spans, root / "data") for feed in point.feeds]
     home = root / "session"
     shutil.rmtree(home, ignore_errors=True)
+    engine = LocalEngine(home, tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), partitions)
+    found = []
     try:
-        engine = LocalEngine(home, tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), partitions)
         engine.runner.job = _unlooking
         engine.changed()
-        found = []
-        for chunks in zip(*paths, strict=True):
-            engine.batch([(f"s{n}", str(path)) for n, path in enumerate(chunks)])
-            found.append(_figures(engine.runner.manifest))
+        with _as_told(config.join):
+            for chunks in zip(*paths, strict=True):
+                engine.batch([(f"s{n}", str(path)) for n, path in enumerate(chunks)])
+                found.append(_figures(engine.runner.manifest))
         rows = engine.results(bound.queries[QUERY])
         return PlanRun(tuple(found), sum(b.ms for b in found[point.fills :]), rows)
     finally:

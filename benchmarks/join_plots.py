@@ -31,7 +31,8 @@ def sweeps(figures: Sequence[PointFigures], directory: Path) -> None:
             panels[1][column].set_xlabel(NAMES[sweep])
         panels[0][0].set_ylabel("predicted, ms")
         panels[1][0].set_ylabel("measured, ms")
-        panels[0][0].legend(frameon=False, fontsize=7)
+        handles, labels = next((p.get_legend_handles_labels() for p in panels.flat if p.lines), ([], []))
+        figure.legend(handles, labels, loc="outside lower center", ncols=max(len(labels), 1), frameon=False)
         _save(figure, directory / f"joins-{name.replace(',', '').replace(' ', '-')}.png")
 
 

@@ -61,7 +61,7 @@ SETTINGS = (
     _two("figure 6", "hash", "snapshot", 20, 4),
     _two("figure 7", "loop", "snapshot", 3, 3),
     _three("figure 8", "hash", 100, 5),
-    _three("figure 9", "loop", 5, 2),
+    _three("figure 9", "loop", 5, 3),
     _two("figure 6, sliding", "hash", "expiry", 10, 2),
 )
 

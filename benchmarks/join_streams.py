@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import report
-from benchmarks.join_engine import fingerprint, plans_as_told, run_plan
+from benchmarks.join_engine import fingerprint, run_plan
 from benchmarks.join_points import Given, Point, join_query
 from thalweg.config import Config
 from thalweg.optimizer.cost.join_engine import estimate
@@ -77,18 +77,17 @@ def cases(quick: bool) -> Iterator[tuple[Point, int]]:
 def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[JoinFigures]:
     """Both methods at every point."""
     found: list[JoinFigures] = []
-    with plans_as_told():
-        for point, buckets in cases(quick):
-            first = None
-            for method in METHODS:
-                runs = [run_plan(point, Config(join=method), root, buckets) for _ in range(repeats)]
-                made = fingerprint(runs[0].rows)
-                first = first or made
-                costs = predicted(point, method), paper_cost(point, buckets)
-                ms = min(r.ms for r in runs)
-                found.append(JoinFigures(point.figure, point.value, method, buckets, *costs, ms, made[0], made != first))
-            both = ", ".join(f"{f.method} {f.measured:,.0f} ms" for f in found[-2:])
-            console.print(f"{point.figure} {point.value:g}: {both}, {found[-1].rows:,} rows{_verdict(found[-1].differs)}", markup=False)
+    for point, buckets in cases(quick):
+        first = None
+        for method in METHODS:
+            runs = [run_plan(point, Config(join=method), root, buckets) for _ in range(repeats)]
+            made = fingerprint(runs[0].rows)
+            first = first or made
+            costs = predicted(point, method), paper_cost(point, buckets)
+            ms = min(r.ms for r in runs)
+            found.append(JoinFigures(point.figure, point.value, method, buckets, *costs, ms, made[0], made != first))
+        both = ", ".join(f"{f.method} {f.measured:,.0f} ms" for f in found[-2:])
+        console.print(f"{point.figure} {point.value:g}: {both}, {found[-1].rows:,} rows{_verdict(found[-1].differs)}", markup=False)
     return found
 
 
@@ -110,15 +109,14 @@ def invalidations(root: Path, quick: bool, console: Console) -> list[Invalidatio
     point = replace(rows_point("figures 7 and 8", 0, (slow, fast)), fill=2, batch=2, measured=14 if quick else 44)
     found: list[Invalidation] = []
     first = None
-    with plans_as_told():
-        for strategy, theirs in STRATEGIES.items():
-            run = run_plan(point, Config(join="hash", invalidate=strategy), root, buckets)
-            made = fingerprint(run.rows)
-            first = first or made
-            expected = memory_total(Input(slow, WINDOW, buckets), Input(fast, WINDOW, buckets), theirs) if theirs else None
-            rows, size = tuple(b.state_rows for b in run.batches), tuple(b.state_bytes for b in run.batches)
-            found.append(Invalidation(strategy, rows, size, run.ms, expected, made[0], made != first))
-            console.print(f"{point.figure}: {strategy} {run.ms:,.0f} ms, {rows[-1]:,} rows of state{_verdict(made != first)}", markup=False)
+    for strategy, theirs in STRATEGIES.items():
+        run = run_plan(point, Config(join="hash", invalidate=strategy), root, buckets)
+        made = fingerprint(run.rows)
+        first = first or made
+        expected = memory_total(Input(slow, WINDOW, buckets), Input(fast, WINDOW, buckets), theirs) if theirs else None
+        rows, size = tuple(b.state_rows for b in run.batches), tuple(b.state_bytes for b in run.batches)
+        found.append(Invalidation(strategy, rows, size, run.ms, expected, made[0], made != first))
+        console.print(f"{point.figure}: {strategy} {run.ms:,.0f} ms, {rows[-1]:,} rows of state{_verdict(made != first)}", markup=False)
     return found
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from benchmarks import report
 from benchmarks.join_data import files
-from benchmarks.join_engine import PlanRun, fingerprint, plans_as_told, run_plan
+from benchmarks.join_engine import PlanRun, fingerprint, run_plan
 from benchmarks.join_figures import MEAN_REGRET, MEAN_TAU, NOISE, WORST_REGRET, PlanFigures, PointFigures, Summary, summary
 from benchmarks.join_points import Given, Point, join_query
 from benchmarks.join_settings import SETTINGS, showcase_points, sweep_points
@@ -28,13 +28,12 @@ ENOUGH = 4_000.0  # ms after which a plan is not run again: next to that, what d
 def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[PointFigures]:
     """All points, in order; a line each."""
     found = []
-    with plans_as_told():
-        for point in [*sweep_points(quick), *showcase_points(quick)]:
-            figures = measured(point, root, repeats)
-            found.append(figures)
-            times = ", ".join(f"{name} {p.predicted:,.0f}/{p.measured:,.0f}" for name, p in figures.plans.items())
-            verdict = f"{figures.rows:,} rows equal" if not figures.differing else f"ROWS DIFFER: {', '.join(figures.differing)}"
-            console.print(f"{point.figure} {point.value:g}: predicted/measured ms: {times}; {verdict}", markup=False, soft_wrap=True)
+    for point in [*sweep_points(quick), *showcase_points(quick)]:
+        figures = measured(point, root, repeats)
+        found.append(figures)
+        times = ", ".join(f"{name} {p.predicted:,.0f}/{p.measured:,.0f}" for name, p in figures.plans.items())
+        verdict = f"{figures.rows:,} rows equal" if not figures.differing else f"ROWS DIFFER: {', '.join(figures.differing)}"
+        console.print(f"{point.figure} {point.value:g}: predicted/measured ms: {times}; {verdict}", markup=False, soft_wrap=True)
     return found
 
 
@@ -77,17 +76,16 @@ def _figures(cost: float, paper: float, run: PlanRun) -> PlanFigures:
 def check_definition(root: Path) -> int:
     """Every plan of a small point of every figure against the definition; how many result rows were compared."""
     compared = 0
-    with plans_as_told():
-        for setting in SETTINGS:
-            point = setting.point("definition", 0, 1)
-            small = replace(point, inputs=tuple(Given(8, g.window, min(g.groups, 5)) for g in point.inputs), measured=2)
-            paths = [files(f, small.spans, root / "data") for f in small.feeds]
-            batches = [{f"s{n}": pq.read_table(p) for n, p in enumerate(row)} for row in zip(*paths, strict=True)]
-            bound = small.bound()
-            expected = reference_join(join_query(small), bound.streams, batches)
-            for plan in small.plans:
-                compare(run_plan(small, config_of(small, plan), root, partitions=2).rows, expected)
-                compared += expected.num_rows
+    for setting in SETTINGS:
+        point = setting.point("definition", 0, 1)
+        small = replace(point, inputs=tuple(Given(8, g.window, min(g.groups, 5)) for g in point.inputs), measured=2)
+        paths = [files(f, small.spans, root / "data") for f in small.feeds]
+        batches = [{f"s{n}": pq.read_table(p) for n, p in enumerate(row)} for row in zip(*paths, strict=True)]
+        bound = small.bound()
+        expected = reference_join(join_query(small), bound.streams, batches)
+        for plan in small.plans:
+            compare(run_plan(small, config_of(small, plan), root, partitions=2).rows, expected)
+            compared += expected.num_rows
     return compared
 
 

@@ -12,11 +12,12 @@
     --- expect low
     1, 00:00:10, 100
 
-A static table is declared without WITH, and its rows stand below `--- table NAME`. After `abort` the next batch is interrupted at the named point and the session started again; at `restart` the session is stopped
-between batches and started again. Results that are not stated are those of the reference.
+A static table is declared without WITH, and its rows stand below `--- table NAME`. After `abort` the next batch is interrupted at
+the named point and the session started again; at `restart` the session is stopped between batches and started again. Results that
+are not stated are those of the reference.
 
-Fields stand in the order of the stream's or table's columns or the query's outputs. NULL is NULL, `''` the empty text, `'a, b'` a text with a
-comma; an instant without a date is on 1970-01-01. Below the first mark, lines that begin with `-- ` are comments.
+Fields stand in the order of the columns of the stream or table, or the query's outputs. NULL is NULL, `''` the empty text, `'a, b'` a
+text with a comma; an instant without a date is on 1970-01-01. Below the first mark, lines that begin with `-- ` are comments.
 """
 
 from __future__ import annotations
