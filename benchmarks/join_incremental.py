@@ -16,11 +16,11 @@ from benchmarks import report
 from benchmarks.join_engine import fingerprint, run_plan
 from benchmarks.join_points import Given, Point, join_query
 from benchmarks.report import Ratio
+from thalweg.calibrated import join_constants
 from thalweg.config import Config
 from thalweg.optimizer.cost.early_aggregation import plan_of
 from thalweg.optimizer.cost.join_engine import estimate
 from thalweg.optimizer.join_plans import EVALUATIONS
-from thalweg.planning import CONSTANTS
 
 PAPER_NAMES = {"snapshot": "snapshot", "delta": "IC, delta", "expiry": "TC, expiry", "materialize": "PC, materialize"}
 INSTANTS = 1_000
@@ -93,7 +93,7 @@ def _evaluated(
 
 
 def _figures(point: Point, plan: str, ms: float, run: Any, differs: bool) -> EvaluationFigures:
-    expected = estimate(join_query(point), plan_of(plan, 2), point.evaluate, point.method, point.statistics, CONSTANTS)
+    expected = estimate(join_query(point), plan_of(plan, 2), point.evaluate, point.method, point.statistics, join_constants())
     instants = point.measured * point.batch / point.every
     per_instant = expected.nanos * point.every / 1e6
     window = point.inputs[0].window

@@ -90,7 +90,8 @@ def stream_joins(figures: Sequence[JoinFigures], strategies: Sequence[Invalidati
             style = {"marker": "o", "markersize": 3, "linestyle": "-" if method == "hash" else "--"}
             panel.plot([f.value for f in same], [f.measured for f in same], label=label, color=COLORS[number], **style)
         panel.set(yscale="log", ylabel="ms for 30 s")
-        panel.legend(frameon=False, fontsize=7)
+        if lines:
+            panel.legend(frameon=False, fontsize=7)
     panels[0].set_xlabel("rate of one stream over the other's")
     panels[1].set(xlabel="hash ranges", xscale="log")
     for number, s in enumerate(strategies):

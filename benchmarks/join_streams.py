@@ -16,10 +16,10 @@ from rich.console import Console
 from benchmarks import report
 from benchmarks.join_engine import fingerprint, run_plan
 from benchmarks.join_points import Given, Point, join_query
+from thalweg.calibrated import join_constants
 from thalweg.config import Config
 from thalweg.optimizer.cost.join_engine import estimate
 from thalweg.optimizer.cost.stream_join import OPTIMAL, PROBE, PROBE_ALL, PROBE_AND_INSERT, Input, memory_total, whj_total
-from thalweg.planning import CONSTANTS
 
 WINDOW = 30
 BASE_RATE = 200
@@ -93,7 +93,7 @@ def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[Joi
 
 def predicted(point: Point, method: str) -> float:
     """By the engine's cost model, in ms of the measured batches."""
-    found = estimate(join_query(point), (False, False), "rows", method, point.statistics, CONSTANTS)
+    found = estimate(join_query(point), (False, False), "rows", method, point.statistics, join_constants())
     return found.nanos * point.batch * point.measured / 1e6
 
 
@@ -104,9 +104,9 @@ def paper_cost(point: Point, buckets: int) -> float:
 
 
 def invalidations(root: Path, quick: bool, console: Console) -> list[Invalidation]:
-    """Figures 7 and 8: one stream 100 times as fast as the other, state after every 2 s for 60 s (30 s if quick)."""
+    """Figures 7 and 8: one stream 100 times as fast as the other, state after every 2 s for 90 s (60 s if quick)."""
     slow, fast, buckets = 20, 2_000, 8
-    point = replace(rows_point("figures 7 and 8", 0, (slow, fast)), fill=2, batch=2, measured=14 if quick else 44)
+    point = replace(rows_point("figures 7 and 8", 0, (slow, fast)), fill=2, batch=2, measured=29 if quick else 44)
     found: list[Invalidation] = []
     first = None
     for strategy, theirs in STRATEGIES.items():

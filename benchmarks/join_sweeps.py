@@ -15,10 +15,10 @@ from benchmarks.join_engine import PlanRun, fingerprint, run_plan
 from benchmarks.join_figures import MEAN_REGRET, MEAN_TAU, NOISE, WORST_REGRET, PlanFigures, PointFigures, Summary, summary
 from benchmarks.join_points import Given, Point, join_query
 from benchmarks.join_settings import SETTINGS, showcase_points, sweep_points
+from thalweg.calibrated import join_constants
 from thalweg.config import Config
 from thalweg.optimizer.cost.early_aggregation import HASH, NESTED_LOOP, Stream, costs, plan_of
 from thalweg.optimizer.cost.join_engine import estimate
-from thalweg.planning import CONSTANTS
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference_joins import reference_join
 
@@ -59,7 +59,7 @@ def config_of(point: Point, plan: str) -> Config:
 def predicted(point: Point, plan: str) -> float:
     """What the engine's cost model says of the measured batches, in ms, by the true statistics of the streams."""
     early = plan_of(plan, len(point.inputs))
-    found = estimate(join_query(point), early, point.evaluate, point.method, point.statistics, CONSTANTS)
+    found = estimate(join_query(point), early, point.evaluate, point.method, point.statistics, join_constants())
     return found.nanos * point.batch * point.measured / 1e6
 
 

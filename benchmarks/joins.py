@@ -10,6 +10,7 @@ left out, on one core. Result rows of all plans are compared with each other, on
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ import typer
 from benchmarks import join_incremental, join_native, join_plots, join_streams, join_sweeps, report
 from benchmarks.data import ROOT
 from benchmarks.runner import workspace
+from thalweg.calibrated import join_constants
 
 PARTS = ("sweeps", "stream-join", "incremental", "native")
 
@@ -60,6 +62,7 @@ class Bench:
         self.console = report.console()
         machine = report.machine()
         self.data: dict[str, Any] = {"benchmark": "joins", "quick": quick, "repeats": repeats, "machine": machine}
+        self.data["constants"] = asdict(join_constants())
         self.wrong: list[str] = []
         self.console.print(
             f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load_before']:.1f} before"

@@ -33,8 +33,12 @@ EVALUATIONS = tuple(e for e in CHOICES["plan.evaluate"] if e != "best")
 BEST = Config()
 WINDOW_PLANS = {mode: Config(windows=mode) for mode in MODES}
 JOIN_PLANS = {"LAP loop": Config(early_aggregation="LAP", evaluate="snapshot", join="loop")}
-JOIN_PLANS |= {f"{early} {how}": Config(early_aggregation=early, evaluate=how) for early in ("LAP", "EAP") for how in EVALUATIONS}
-Batches = Sequence[Mapping[str, pa.Table]]
+JOIN_PLANS |= {f"LAP {how}": Config(early_aggregation="LAP", evaluate=how) for how in EVALUATIONS}
+# Joined rows have neither: for them these are the ways in which rows are forgotten.
+JOIN_PLANS |= {
+    f"EAP {how}": Config(early_aggregation="EAP", evaluate=how, invalidate=rows)
+    for how, rows in zip(EVALUATIONS, CHOICES["plan.invalidate"][1:], strict=True)
+}
 
 
 @dataclass(frozen=True)
