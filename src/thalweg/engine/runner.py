@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from thalweg.engine.faults import reach
-from thalweg.engine.kernel.buckets import BUCKET_DDL, as_batch
 from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.connection import HASH
-from thalweg.engine.kernel.finish import finish
-from thalweg.engine.kernel.ingest import ingest
-from thalweg.engine.kernel.work import moved_frontiers, work
+from thalweg.engine.kernel.work import moved_frontiers
+from thalweg.engine.stages import spark_job
 from thalweg.engine.task import Report, Task, revive_error
 from thalweg.errors import StateError
 from thalweg.logical.stream import Relation, Stream
@@ -288,27 +284,6 @@ class Runner:
             raise StateError(f"{path}: plan file is missing", "restore it from a copy, or start anew in another directory") from None
         except (ValueError, KeyError, TypeError) as e:
             raise StateError(f"{path}: damaged plan file ({e})", "restore it from a copy, or start anew in another directory") from e
-
-
-def spark_job(frame: Any, task: Task) -> list[Report]:
-    """The one Spark job of a batch."""
-    from pyspark.sql import functions as F
-
-    buckets = frame.mapInArrow(partial(ingest, task=task), BUCKET_DDL)
-    if task.near:
-        return reports_of(work([as_batch(buckets.collect())], task, 0))
-    buckets = buckets.repartitionById(task.partitions, F.col("partition"))
-    if compiled(task.plan).goes_on:
-        buckets = buckets.mapInArrow(partial(work, task=task), BUCKET_DDL).repartitionById(task.partitions, F.col("partition"))
-        reported = buckets.mapInArrow(partial(finish, task=task), "report string")
-    else:
-        reported = buckets.mapInArrow(partial(work, task=task), "report string")
-    return [Report(**json.loads(row.report)) for row in reported.collect()]
-
-
-def reports_of(batches: Iterable[Any]) -> list[Report]:
-    """The reports that a stage gave out."""
-    return [Report(**json.loads(text)) for b in batches for text in b.column("report").to_pylist()]
 
 
 def _checked(reports: list[Report]) -> list[Report]:

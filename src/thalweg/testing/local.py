@@ -16,7 +16,8 @@ from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
-from thalweg.engine.runner import Runner, Workload, reports_of
+from thalweg.engine.runner import Runner, Workload
+from thalweg.engine.stages import reports_of
 from thalweg.engine.task import Report, Task
 from thalweg.logical.stream import Relation, Stream
 from thalweg.plan.build import AnyQuery, Planner

@@ -1,0 +1,99 @@
+"""The Spark job of a batch: Python stages over Arrow, with as few calls to the JVM as it takes.
+
+`DataFrame.mapInArrow` pickles its function and describes its columns and its result to the JVM anew each time, which costs more
+than a small batch's own work. Here the functions are the same for every batch, so each is described once; what differs
+between batches travels as a local property of the job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from thalweg.engine.kernel.buckets import BUCKET_DDL, as_batch
+from thalweg.engine.kernel.compiled import compiled
+from thalweg.engine.kernel.finish import finish
+from thalweg.engine.kernel.ingest import ingest
+from thalweg.engine.kernel.work import work
+from thalweg.engine.task import Report, Task
+
+TASK = "thalweg.task"
+CHUNKS, BUCKETS = ("stream", "path", "data"), ("partition", "fragment", "data")
+Stage = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def spark_job(frame: Any, task: Task) -> list[Report]:
+    """The one Spark job of a batch."""
+    frame.sparkSession.sparkContext.setLocalProperty(TASK, json.dumps(asdict(task)))
+    buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL)
+    if task.near:
+        return reports_of(work([as_batch(buckets.collect())], task, 0))
+    buckets = _exchanged(buckets, task)
+    if compiled(task.plan).goes_on:
+        reported = _mapped(_exchanged(_mapped(buckets, work_stage, BUCKETS, BUCKET_DDL), task), finish_stage, BUCKETS, REPORTS)
+    else:
+        reported = _mapped(buckets, work_stage, BUCKETS, REPORTS)
+    return [Report(**json.loads(row.report)) for row in reported.collect()]
+
+
+REPORTS = "report string"
+
+
+def reports_of(batches: Iterable[Any]) -> list[Report]:
+    """The reports that a stage gave out."""
+    return [Report(**json.loads(text)) for b in batches for text in b.column("report").to_pylist()]
+
+
+def ingest_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Ingest as the running job's task says."""
+    return ingest(batches, _current_task())
+
+
+def work_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Work as the running job's task says."""
+    return work(batches, _current_task())
+
+
+def finish_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Finish as the running job's task says."""
+    return finish(batches, _current_task())
+
+
+def _current_task() -> Task:
+    from pyspark import TaskContext
+
+    found = json.loads(TaskContext.get().getLocalProperty(TASK))
+    return Task(**{**found, "idle": tuple(found["idle"])})
+
+
+def _exchanged(buckets: Any, task: Task) -> Any:
+    from pyspark.sql import functions as F
+
+    return buckets.repartitionById(task.partitions, F.col("partition"))
+
+
+def _mapped(frame: Any, stage: Stage, columns: Sequence[str], schema: str) -> Any:
+    """A stage over a frame: `mapInArrow` with a function that the JVM knows already."""
+    from pyspark.sql import DataFrame
+
+    return DataFrame(frame._jdf.mapInArrow(_described(frame.sparkSession, stage, columns, schema), False, None), frame.sparkSession)
+
+
+def _described(spark: Any, stage: Stage, columns: Sequence[str], schema: str) -> Any:
+    """A stage as the JVM's expression, made once per Spark context."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.pandas.functions import pandas_udf
+    from pyspark.util import PythonEvalType
+
+    key = (spark.sparkContext.applicationId, stage.__name__, schema)
+    if key not in _DESCRIBED:
+        udf = pandas_udf(stage, returnType=schema, functionType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+        _DESCRIBED[key] = udf(*[F.col(c) for c in columns])._jc
+    return _DESCRIBED[key]
+
+
+_DESCRIBED: dict[tuple[str, str, str], Any] = {}
