@@ -8,8 +8,6 @@ partners there are, it may begin with two inputs that no condition links, so the
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,15 +18,12 @@ import pyarrow as pa
 from benchmarks.join_data import files
 from benchmarks.join_points import QUERY, Point
 from thalweg.config import Config
-from thalweg.engine.kernel.connection import connection
 from thalweg.engine.task import Report, Task
 from thalweg.planning import planner_for
 from thalweg.testing.local import Chunk, LocalEngine, local_job
 
 # One hash range: the steps' own time is then that of one core, and a statement runs once.
 PARTITIONS = 1
-OWN_CHOICES = {"loop": "partial_aggregate_pushdown,join_order"}
-OWN_CHOICE = "partial_aggregate_pushdown"
 
 
 @dataclass(frozen=True)
@@ -64,16 +59,6 @@ class PlanRun:
         return self.batches[-1].state_rows
 
 
-@contextmanager
-def _as_told(method: str) -> Iterator[None]:
-    """While a plan is measured, DuckDB makes none of its own."""
-    connection().execute(f"SET disabled_optimizers = '{OWN_CHOICES.get(method, OWN_CHOICE)}'").fetchall()
-    try:
-        yield
-    finally:
-        connection().execute("SET disabled_optimizers = ''").fetchall()
-
-
 def run_plan(point: Point, config: Config, root: Path, partitions: int = PARTITIONS) -> PlanRun:
     """Run a point by the plan that the settings name; files and state are under `root`, the state only for the time of the run."""
     bound = point.bound()
@@ -85,10 +70,9 @@ def run_plan(point: Point, config: Config, root: Path, partitions: int = PARTITI
     try:
         engine.runner.job = _unlooking
         engine.changed()
-        with _as_told(config.join):
-            for chunks in zip(*paths, strict=True):
-                engine.batch([(f"s{n}", str(path)) for n, path in enumerate(chunks)])
-                found.append(_figures(engine.runner.manifest))
+        for chunks in zip(*paths, strict=True):
+            engine.batch([(f"s{n}", str(path)) for n, path in enumerate(chunks)])
+            found.append(_figures(engine.runner.manifest))
         rows = engine.results(bound.queries[QUERY])
         return PlanRun(tuple(found), sum(b.ms for b in found[point.fills :]), rows)
     finally:

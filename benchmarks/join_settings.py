@@ -58,11 +58,11 @@ def _three(figure: str, method: str, scale: int, dense: int) -> Setting:
 
 
 SETTINGS = (
-    _two("figure 6", "hash", "snapshot", 20, 4),
-    _two("figure 7", "loop", "snapshot", 3, 3),
-    _three("figure 8", "hash", 100, 5),
-    _three("figure 9", "loop", 5, 3),
-    _two("figure 6, sliding", "hash", "expiry", 10, 2),
+    _two("figure 6", "hash", "snapshot", 60, 12),
+    _two("figure 7", "loop", "snapshot", 6, 6),
+    _three("figure 8", "hash", 200, 8),
+    _three("figure 9", "loop", 16, 8),
+    _two("figure 6, sliding", "hash", "expiry", 40, 8),
 )
 
 

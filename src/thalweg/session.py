@@ -145,8 +145,8 @@ class Session:
         self._check_output(query)
         if isinstance(query, JoinQuery):
             self._planner().join(query)
-            for name in query.relations:
-                relation_files(self.catalog.relations[name])
+            if self._runner is not None:
+                self._check_relations(query)
         self.catalog = self.catalog.with_query(query)
         self._changed()
         return QueryHandle(self, query.name)
@@ -161,6 +161,10 @@ class Session:
         directory = self.output_of(query)
         if directory in taken and query.name != taken[directory]:
             raise UsageError(f"{directory}: query {taken[directory]} writes there", "give each query a directory of its own")
+
+    def _check_relations(self, query: JoinQuery) -> None:
+        for name in query.relations:
+            relation_files(self.catalog.relations[name])
 
     def drop(self, name: str) -> None:
         """Drop a query; the others go on."""
@@ -286,6 +290,9 @@ class Session:
             inbox.fill(available_now)
         runner.failure, runner.stopping, runner.fault, runner.listeners = None, False, self.fault, self.listeners
         self._check_new_outputs(runner)
+        for query in self.catalog.queries.values():
+            if isinstance(query, JoinQuery):
+                self._check_relations(query)
         self._changed()
         runner.recover()
         trigger = {"availableNow": True} if available_now else {"processingTime": f"{self.catalog.config.trigger} seconds"}

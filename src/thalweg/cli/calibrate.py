@@ -12,12 +12,14 @@ from thalweg.optimizer.cost.calibration import JoinConstants
 
 WHAT = {
     "project": "choose a row and keep its columns",
-    "lift": "add a row to an aggregation set",
+    "lift": "add a row to a group that is there",
     "ship": "send a kept row and write it as state",
     "copy": "put a row into a window",
-    "group": "merge a row of an aggregation set",
-    "probe": "put a row into a hash table, or look it up",
+    "group": "add a row that makes a group",
+    "build": "put a row into a hash table",
+    "probe": "look a row up in a hash table",
     "pair": "make a joined row and add it to its group",
+    "weigh": "do so with parts of an aggregation set, as often as it has rows",
     "compare": "look at a pair in nested loops",
     "step": "run a statement",
 }

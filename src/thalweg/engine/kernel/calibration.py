@@ -13,7 +13,7 @@ from thalweg.engine.kernel.connection import open_connection
 from thalweg.optimizer.cost.calibration import JoinConstants
 
 ROWS = 1_000_000
-REPEATS = 3
+REPEATS = 5
 Measure = Callable[[Any], float]
 
 
@@ -61,16 +61,33 @@ def _group(db: Any) -> float:
     return _best(db, "SELECT c0, c1, slot, sum(n)::BIGINT AS n, sum(s) AS s FROM sets GROUP BY 1, 2, 3") / float(rows)
 
 
-def _probe(db: Any) -> float:
+def _build(db: Any) -> float:
     half = ROWS // 2
-    sides = f"(SELECT t AS a, x FROM scan WHERE t < {half}) AS one, (SELECT t + 1 AS b, g FROM scan WHERE t < {half}) AS two"
-    return _best(db, f"SELECT count(*), sum(x + g) FROM {sides} WHERE a = b") / ROWS
+    return _matched(db, half, half) / half - _probe(db)
+
+
+def _probe(db: Any) -> float:
+    return (_matched(db, 1_000, ROWS) - _matched(db, 1_000, 1_000)) / ROWS
+
+
+def _matched(db: Any, one: int, other: int) -> float:
+    """Rows of both sides have keys of the whole range, so that none is left out by its range alone."""
+    small = f"(SELECT t * {ROWS // one} AS a, x FROM scan WHERE t < {one}) AS one"
+    large = f"(SELECT t * {ROWS // other} AS b, g FROM scan WHERE t < {other}) AS two"
+    return _best(db, f"SELECT count(*), sum(x + g) FROM {small}, {large} WHERE a = b")
 
 
 def _pair(db: Any) -> float:
     few = 60_000
     sides = f"(SELECT k, g FROM scan WHERE t < {few}) AS one, (SELECT k AS j, x FROM scan WHERE t >= {ROWS - few}) AS two"
-    return _best(db, f"SELECT g, count(*), sum(x) FROM {sides} WHERE k = j GROUP BY g") / (few * few / 1000)
+    return _best(db, f"SELECT g, sum(1), sum(g), sum(x) FROM {sides} WHERE k = j GROUP BY g") / (few * few / 1000)
+
+
+def _weigh(db: Any) -> float:
+    few = 60_000
+    sets = f"(SELECT k, g, x::DECIMAL(38, 0) AS s, 2::BIGINT AS n FROM scan WHERE t < {few}) AS one"
+    sides = f"{sets}, (SELECT k AS j, x FROM scan WHERE t >= {ROWS - few}) AS two"
+    return _best(db, f"SELECT g, sum(1 * n), sum(s), sum(x * n) FROM {sides} WHERE k = j GROUP BY g") / (few * few / 1000) - _pair(db)
 
 
 def _compare(db: Any) -> float:
@@ -110,8 +127,10 @@ MEASURES: dict[str, Measure] = {
     "ship": _ship,
     "copy": _copy,
     "group": _group,
+    "build": _build,
     "probe": _probe,
     "pair": _pair,
+    "weigh": _weigh,
     "compare": _compare,
     "step": _step,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.compiled import Compiled
-from thalweg.engine.kernel.connection import connection, query
+from thalweg.engine.kernel.connection import connection, in_order, query
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
 from thalweg.plan import invalidation, join_sql
@@ -94,7 +95,8 @@ class JoinWork:
 
     def _join(self, shape: Shape) -> None:
         started = time.perf_counter()
-        rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
+        with in_order() if shape.join.method == "loop" else nullcontext():
+            rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
         self.report.time(f"{shape.join.evaluate} {shape.query.name}", rows, time.perf_counter() - started)
 
     def _complete(self, shape: Shape) -> bool:

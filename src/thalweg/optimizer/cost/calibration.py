@@ -31,19 +31,22 @@ class Constants:
 
 @dataclass(frozen=True)
 class JoinConstants:
-    """What one of each costs in a join, in nanoseconds on one core; the defaults were measured on 2 cores of a server.
+    """What one of each costs in a join, in nanoseconds on one core; the defaults were measured on a core of a server.
 
-    project: choose a row and keep its columns. lift: add a row to an aggregation set. ship: send a kept row, write it as
-    state. copy: put a row into a window. group: merge a row of an aggregation set. probe: put a row into a hash table, or look
-    it up. pair: make a joined row and add it to its group. compare: look at a pair in nested loops. step: run a statement.
+    project: choose a row and keep its columns. lift: add a row to a group that is there. group: add a row that makes a group.
+    ship: send a kept row, write it as state. copy: put a row into a window. build: put a row into a hash table. probe: look one up.
+    pair: make a joined row and add it to its group. weigh: do so with parts of an aggregation set, as often as it has rows.
+    compare: look at a pair in nested loops. step: run a statement.
     """
 
-    project: float = 12.0
-    lift: float = 25.0
-    ship: float = 25.0
-    copy: float = 8.0
-    group: float = 40.0
-    probe: float = 30.0
-    pair: float = 25.0
-    compare: float = 4.0
-    step: float = 3_000_000.0
+    project: float = 34.0
+    lift: float = 13.0
+    group: float = 95.0
+    ship: float = 21.0
+    copy: float = 6.5
+    build: float = 35.0
+    probe: float = 3.5
+    pair: float = 14.5
+    weigh: float = 8.0
+    compare: float = 3.5
+    step: float = 2_100_000.0

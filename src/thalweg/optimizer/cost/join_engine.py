@@ -7,15 +7,15 @@ updated, pairs made), and how often each happens follows from how an evaluation 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import expm1, prod
+from math import expm1
 
-from thalweg.logical.join import Equality, JoinQuery
+from thalweg.logical.join import JoinQuery
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.statistics import InputStatistics, JoinStatistics
 
 SECOND = 1e6
 COLUMN_BYTES = 9.0
-STEPS = {"rows": 2, "snapshot": 3, "expiry": 7, "delta": 8, "materialize": 6}
+STEPS = {"rows": 6, "snapshot": 8, "expiry": 12, "delta": 14, "materialize": 11}
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,24 @@ def estimate(
     query: JoinQuery, early: tuple[bool, ...], evaluate: str, method: str, statistics: JoinStatistics, constants: JoinConstants
 ) -> Estimate:
     """The cost of one plan of a query."""
-    held = tuple(_held(query, n, early[n] and evaluate != "rows", i, statistics.batch / SECOND) for n, i in enumerate(statistics.inputs))
+    batch = statistics.batch / SECOND
+    held = tuple(_held(query, n, early[n] and evaluate != "rows", i, batch) for n, i in enumerate(statistics.inputs))
     taken = [("take in", sum(_taken(h, constants) for h in held))]
+    join = _Join(query, method, held, constants)
     if evaluate == "rows":
-        new = _pairs(query, [[h.rate if n == k else h.window for n, h in enumerate(held)] for k in range(len(held))], held)
-        probes = sum(h.window for h in held) / (statistics.batch / SECOND) + sum(h.rate for h in held)
-        work = [("join", probes * constants.probe + new * constants.pair)]
-        kept, pairs = 0.0, new
+        turns = [[h.rate * batch if n == k else h.window for n, h in enumerate(held)] for k in _streams(query)]
+        pairs = sum(join.pairs(rows) for rows in turns) / batch
+        work, kept = [("join", sum(join.cost(rows) for rows in turns) / batch)], 0.0
     else:
-        work, kept, pairs = _evaluated(query, evaluate, method, held, statistics, constants)
-    steps = STEPS[evaluate] * constants.step / (statistics.batch / SECOND)
+        work, kept, pairs = _evaluated(join, evaluate, statistics)
+    steps = STEPS[evaluate] * constants.step / batch
     rows = sum(h.kept for h in held) + kept
     width = COLUMN_BYTES * (2 + len(query.keys) + len(query.aggregates))
     return Estimate((*taken, *work, ("statements", steps)), rows, rows * width, pairs)
+
+
+def _streams(query: JoinQuery) -> list[int]:
+    return [n for n, i in enumerate(query.inputs) if i.is_stream]
 
 
 def _held(query: JoinQuery, number: int, early: bool, s: InputStatistics, batch: float) -> Held:
@@ -104,48 +109,77 @@ def _held(query: JoinQuery, number: int, early: bool, s: InputStatistics, batch:
 
 def _taken(h: Held, c: JoinConstants) -> float:
     """Rows chosen, aggregated early or not, sent, and written as state."""
-    return h.rate * (c.lift if h.early else c.project) + h.pieces * c.ship
+    return (grouped(h.rate, h.pieces, c) if h.early else h.rate * c.project) + h.pieces * c.ship
 
 
-def _pairs(query: JoinQuery, turns: list[list[float]], held: tuple[Held, ...]) -> float:
-    """Joined rows of several joins: partners are those of the same key, or any that the other conditions let through."""
-    values = prod(max(1.0, held[e.left.inputs[0]].keys, held[e.right.inputs[0]].keys) for e in _spanning(query))
-    others = 3.0 ** len(query.residue)
-    return sum(prod(rows) for rows in turns) / values / others
+def grouped(rows: float, groups: float, c: JoinConstants) -> float:
+    """Rows added to groups: each is looked up, and each group is made once."""
+    return rows * c.lift + groups * max(c.group - c.lift, 0.0)
 
 
-def _spanning(query: JoinQuery) -> list[Equality]:
-    """One equality per pair of inputs that it links for the first time: others on the same pair choose no further."""
-    found: dict[tuple[int, int], Equality] = {}
-    for e in query.equalities:
-        found.setdefault((e.left.inputs[0], e.right.inputs[0]), e)
-    return list(found.values())
+@dataclass(frozen=True)
+class _Join:
+    """One join of all inputs, pair by pair in their order, with the aggregation of its rows."""
+
+    query: JoinQuery
+    method: str
+    held: tuple[Held, ...]
+    constants: JoinConstants
+
+    def pairs(self, rows: list[float]) -> float:
+        """Joined rows: partners are those of the same key, or any that the other conditions let through."""
+        return self._sizes(rows)[-1]
+
+    def cost(self, rows: list[float]) -> float:
+        """Finding the partners of so many rows of each input, and adding what is found to groups."""
+        c, sizes = self.constants, self._sizes(rows)
+        found = 0.0
+        for before, more in zip(sizes, rows[1:], strict=False):
+            found += before * more * c.compare if self.method == "loop" else min(before, more) * c.build + max(before, more) * c.probe
+        between = sum(sizes[1:-1]) * c.probe
+        return found + between + sizes[-1] * (c.pair + (c.weigh if any(h.early for h in self.held) else 0.0))
+
+    def _sizes(self, rows: list[float]) -> list[float]:
+        """Rows after each input is joined in."""
+        sizes = [rows[0]]
+        for n in range(1, len(rows)):
+            values = [max(1.0, self.held[n].keys, self.held[other].keys) for other in self._linked(n)]
+            sizes.append(sizes[-1] * rows[n] / max(values, default=1.0))
+        sizes[-1] /= 3.0 ** len(self.query.residue)
+        return sizes
+
+    def _linked(self, number: int) -> set[int]:
+        """The earlier inputs that an input is equated with."""
+        ends = [(e.left.inputs[0], e.right.inputs[0]) for e in self.query.equalities]
+        return {a if b == number else b for a, b in ends if number in (a, b) and max(a, b) == number}
 
 
-def _evaluated(
-    query: JoinQuery, evaluate: str, method: str, held: tuple[Held, ...], statistics: JoinStatistics, c: JoinConstants
-) -> tuple[list[tuple[str, float]], float, float]:
+def _evaluated(join: _Join, evaluate: str, statistics: JoinStatistics) -> tuple[list[tuple[str, float]], float, float]:
     """What the evaluation itself does per second, the rows it keeps, and the pairs it makes."""
+    query, held, c = join.query, join.held, join.constants
     per_second = SECOND / (query.every or SECOND)
-    view = sum(h.kept * (c.group if h.early else c.copy) for h in held)
-    groups = statistics.groups
-    alive = _pairs(query, [[h.window for h in held]], held)
+    groups, streams = statistics.groups, _streams(query)
     if evaluate == "snapshot":
-        joined = _joined([[h.window for h in held]], alive, method, c)
-        found = [("windows", view), ("join", joined), ("results", groups * c.group)]
-        return [(n, v * per_second) for n, v in found], 0.0, alive * per_second
+        view = sum(_viewed(h, h.window, c) for h in held)
+        whole = [h.window for h in held]
+        found = [("windows", view), ("join", join.cost(whole)), ("results", grouped(0.0, groups, c))]
+        return [(n, v * per_second) for n, v in found], 0.0, join.pairs(whole) * per_second
     apart = [_apart(h, query) for h in held]
-    streams = [n for n, i in enumerate(query.inputs) if i.is_stream]
+    view = sum(_viewed(h, apart[n], c) for n, h in enumerate(held)) * len(streams)
     turns = [[h.step if n == k else apart[n] for n, h in enumerate(held)] for k in streams]
-    new = _pairs(query, turns, held)
-    joined = _joined(turns, new, method, c)
+    new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
     lives = min((h.lifetime * query.slot / (query.every or 1) for h in held if h.lifetime), default=1.0)
     if evaluate == "delta":
-        found = [("windows", view * len(streams)), ("join", 2 * joined), ("results", 3 * groups * c.group)]
+        found = [("windows", view), ("join", 2 * cost), ("results", grouped(2 * groups, 2 * groups, c))]
         return [(n, v * per_second) for n, v in found], groups, 2 * new * per_second
-    entries = min(groups * lives, new * lives) if evaluate == "expiry" else new * lives / 2
-    found = [("windows", view * len(streams)), ("join", joined), ("results", (entries + groups) * c.group)]
+    entries = min(groups, new) * lives if evaluate == "expiry" else new * lives / 2
+    found = [("windows", view), ("join", cost), ("results", grouped(entries, 2 * groups, c))]
     return [(n, v * per_second) for n, v in found], entries, new * per_second
+
+
+def _viewed(h: Held, rows: float, c: JoinConstants) -> float:
+    """What is kept, put into the windows of an instant."""
+    return grouped(h.kept, rows, c) if h.early else h.kept * c.copy
 
 
 def _apart(h: Held, query: JoinQuery) -> float:
@@ -154,9 +188,3 @@ def _apart(h: Held, query: JoinQuery) -> float:
         return h.window
     steps = max(1.0, h.lifetime * query.slot / (query.every or query.slot))
     return h.step * steps if h.early else h.window
-
-
-def _joined(turns: list[list[float]], pairs: float, method: str, c: JoinConstants) -> float:
-    if method == "loop":
-        return sum(prod(rows) for rows in turns) * c.compare + pairs * c.pair
-    return sum(sum(rows) for rows in turns) * c.probe + pairs * c.pair
