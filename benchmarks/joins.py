@@ -29,7 +29,7 @@ def main(
     parts: Annotated[str, typer.Option(help="what to run, separated by commas")] = ",".join(PARTS),
     repeats: Annotated[int | None, typer.Option(help="how often a plan is run, the least time counts; 2 unless quick")] = None,
     timeout: Annotated[float, typer.Option(help="seconds until an engine of part native is given up")] = 300,
-    only: Annotated[str, typer.Option(help="in part native only engines whose name has this in it")] = "",
+    only: Annotated[str, typer.Option(help="in part native only engines whose name has one of these in it, separated by commas")] = "",
     json: Annotated[Path | None, typer.Option(help="write all figures to this file, as they come")] = None,
     plot: Annotated[Path, typer.Option(help="directory of the plots")] = ROOT / "results",
 ) -> None:

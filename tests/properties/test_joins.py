@@ -58,7 +58,9 @@ steps = hs.sets(hs.integers(1, 6))
 parallelism = hs.lists(hs.integers(1, 3), min_size=1, max_size=3)
 
 
-def check_case(case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int], switches: dict[int, Forced]) -> None:
+def check_case(
+    case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int], switches: dict[int, Forced], exchange: str = "always"
+) -> None:
     root = Path(tempfile.mkdtemp())
     try:
         bound = bind_statements(case.sql(root / "in"))
@@ -66,7 +68,8 @@ def check_case(case: JoinCase, planner: Forced, restarts: set[int], partitions: 
             (root / "in").mkdir(exist_ok=True)
             pq.write_table(rows, root / "in" / f"{name}.parquet")
         queries, relations = tuple(bound.queries.values()), tuple(bound.relations.values())
-        engine = LocalEngine(root / "run", tuple(bound.streams.values()), queries, planner, partitions[0], relations=relations)
+        streams = tuple(bound.streams.values())
+        engine = LocalEngine(root / "run", streams, queries, planner, partitions[0], relations=relations, exchange=exchange)
         for i, batch in enumerate(case.batches):
             if i in restarts:
                 engine.restart(partitions[i % len(partitions)])
@@ -82,9 +85,9 @@ def check_case(case: JoinCase, planner: Forced, restarts: set[int], partitions: 
         shutil.rmtree(root)
 
 
-@given(case=joins(), planner=planners, restarts=steps, partitions=parallelism)
-def test_every_plan_equals_definition(case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int]) -> None:
-    check_case(case, planner, restarts, partitions, {})
+@given(case=joins(), planner=planners, restarts=steps, partitions=parallelism, exchange=hs.sampled_from(["always", "best"]))
+def test_every_plan_equals_definition(case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int], exchange: str) -> None:
+    check_case(case, planner, restarts, partitions, {}, exchange)
 
 
 @given(case=joins(aggregate=True), planner=planners, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), planners))

@@ -196,8 +196,12 @@ class Runner:
         )
 
     def _is_near(self, plan: Plan) -> bool:
-        """Whether the last batch made, and the state holds, so few rows that an exchange would cost more than it spreads."""
-        if self.exchange == "always" or plan.joins or self.manifest.batch < 0:
+        """Whether the last batch made, and the state holds, so few rows that an exchange would cost more than it spreads.
+
+        What joins keep as rows stays in the tasks, however little it is.
+        """
+        rows = any(not (s.early or s.static) for s in plan.sides)
+        if self.exchange == "always" or rows or self.manifest.batch < 0:
             return False
         state = sum(f.rows for f in self.manifest.files)
         if self._made is None:
@@ -212,7 +216,7 @@ class Runner:
         for control in controls:
             self._last_rows.update({s: now for s, facts in control["streams"].items() if facts["rows"]})
         before = self.manifest
-        self._made = sum(n for c in controls for facts in c["streams"].values() for n, _ in facts["groups"].values())
+        self._made = int(sum(rows for c in controls for step, (rows, _) in c["steps"].items() if step.startswith("lift ")))
         made = Manifest(
             batch=task.batch,
             hash=HASH,

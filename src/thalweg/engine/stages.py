@@ -31,7 +31,7 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
     frame.sparkSession.sparkContext.setLocalProperty(TASK, json.dumps(asdict(task)))
     buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL)
     if task.near:
-        return reports_of(work([as_batch(buckets.collect())], task, 0))
+        return worked_here([as_batch(buckets.collect())], task)
     buckets = _exchanged(buckets, task)
     if compiled(task.plan).goes_on:
         reported = _mapped(_exchanged(_mapped(buckets, work_stage, BUCKETS, BUCKET_DDL), task), finish_stage, BUCKETS, REPORTS)
@@ -41,6 +41,12 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
 
 
 REPORTS = "report string"
+
+
+def worked_here(buckets: Iterable[pa.RecordBatch], task: Task) -> list[Report]:
+    """The stages after ingest, in this process, as one hash range."""
+    worked = work(buckets, task, 0)
+    return reports_of(finish(worked, task, 0) if compiled(task.plan).goes_on else worked)
 
 
 def reports_of(batches: Iterable[Any]) -> list[Report]:
