@@ -58,7 +58,7 @@ def boosts(figures: Sequence[SetFigures], path: Path) -> None:
         panel.set_title(aggregate)
         panel.set_xlabel("boost over the naive plan, mean of the sets")
     panels[0].invert_yaxis()
-    panels[0].legend(frameon=False, loc="lower right")
+    panels[0].legend(frameon=False, loc="upper right")
     _save(figure, path)
 
 
