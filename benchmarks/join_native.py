@@ -64,7 +64,8 @@ class Contest:
     def seconds(self) -> float | None:
         """Of the batches that count; the limit, where that came first."""
         if self.outcome is not None:
-            return sum(b.ms for b in self.outcome.batches[WARMUP:]) / 1000
+            counted = self.outcome.batches[WARMUP:]
+            return sum(b.ms for b in counted) / 1000 if counted else self.outcome.seconds
         return self.limit if self.failure and "not ended" in self.failure else None
 
     @property
