@@ -17,7 +17,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=EXAMPLES == 0,
-    max_examples=EXAMPLES or 18,
+    max_examples=EXAMPLES or 25,
     phases=PHASES,
 )
 settings.load_profile("thalweg")

@@ -12,7 +12,6 @@ from thalweg.config import FEATURES, Config
 from thalweg.errors import UsageError
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.windows import Window
-from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.join_engine import distinct, estimate
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.forest import Forest, Step
@@ -30,7 +29,6 @@ ASSUMED = WindowStatistics(rate=1_000, keys=100, batch=60_000_000)
 ASSUMED_SETS = 1_000.0
 ASSUMED_GROUPS = 50.0
 CLEAR_GAIN = 1.25
-CONSTANTS = JoinConstants()
 Counts = Sequence[tuple[float, ...]]
 
 

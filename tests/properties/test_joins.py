@@ -18,6 +18,7 @@ from thalweg.logical.join import JoinQuery
 from thalweg.logical.stream import Column, Stream
 from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
 from thalweg.planning import WindowPlanner
+from thalweg.results import result_files
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -106,3 +107,22 @@ def test_the_spread_of_one_nan_met_twice_is_nan() -> None:
     case = JoinCase(JoinSources(streams, None, 1_000_000, 0), {}, ({"s0": rows, "s1": twice},), (text,))
     for bits in range(4):
         check_case(case, Forced(Config(), None, bits), set(), [2], {})
+
+
+def test_another_query_under_the_same_name_remembers_nothing(tmp_path: Path) -> None:
+    """EMIT CHANGES compares with the groups of this query, not with those of one that was dropped."""
+    columns = (Column("k", "BIGINT"), Column("d", "DOUBLE"), Column("at", "TIMESTAMP"))
+    sources = JoinSources((Stream("s0", columns, "at"),), None, 1_000_000, 0)
+    texts = [f"SELECT {key} COUNT(*) AS n FROM s0 AS a [RANGE 2 SECONDS]{by} EVERY 1 SECOND EMIT CHANGES" for key, by in KEYED]
+    bound = [bind_statements(JoinCase(sources, {}, (), (text,)).sql(tmp_path / "in")) for text in texts]
+    stream, engine = bound[0].streams["s0"], LocalEngine(tmp_path / "run", tuple(bound[0].streams.values()), (), Forced(Config()))
+    for i in range(12):
+        engine.queries = tuple(bound[i >= 4].queries.values())
+        engine.changed()
+        rows = pa.table({"k": [i], "d": [0.5], "at": pa.array([i * 1_000_000], pa.timestamp("us"))})
+        engine.batch([("s0", str(write_batches(tmp_path / "in" / "s0", stream, [rows])[0]))])
+    shown = [r for f in result_files(engine.output("q0")) for r in pq.read_table(f).to_pylist() if "k" not in r]
+    assert shown and not any(r["deleted"] for r in shown)
+
+
+KEYED = (("a.k,", " GROUP BY a.k"), ("", ""))

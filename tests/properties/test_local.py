@@ -74,3 +74,18 @@ def test_a_switch_does_not_count_parts_twice() -> None:
     queries = (mixed.format("TUMBLE '1 second', TUMBLE '2 seconds'"), mixed.format("HOP '2 seconds' BY '1 second'"))
     for switches in ({1: "shared", 2: "best", 3: "paper", 4: "naive"}, {2: "naive", 3: "best"}):
         check_case(WorkloadCase((stream,), (batches,), queries), "best", set(), [2], switches)
+
+
+def test_values_of_rows_stay_in_the_tasks(tmp_path: Path) -> None:
+    """A median keeps the values of rows: however few groups there are, they do not come to the driver."""
+    stream = Stream("s0", (Column("v", "BIGINT"), Column("at", "TIMESTAMP")), "at")
+    table = pa.table({"v": [1, 2], "at": pa.array([0, 1], pa.timestamp("us"))})
+    for function, near in (("MEDIAN", False), ("MIN", True)):
+        text = f"SELECT {function}(v) AS m FROM s0 GROUP BY TUMBLE '1 second'"
+        case, root = WorkloadCase((stream,), ((table, table),), (text,)), tmp_path / function
+        bound = bind_text(case.sql, directory=root / "in")
+        planner = planner_for(Config())
+        engine = LocalEngine(root, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2, exchange="best")
+        for path in write_batches(root / "in" / "s0", stream, [table, table]):
+            engine.batch([("s0", str(path))])
+        assert {f.parts for f in engine.runner.manifest.files} == ({1} if near else {2})

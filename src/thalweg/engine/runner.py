@@ -20,7 +20,7 @@ from thalweg.logical.stream import Relation, Stream
 from thalweg.plan.build import AnyQuery, Group, Planner, advance, build
 from thalweg.plan.codec import dumps, loads
 from thalweg.plan.instants import is_drained, needed_slots
-from thalweg.plan.nodes import Plan
+from thalweg.plan.nodes import Plan, holds_values
 from thalweg.plan.ranges import drained, needed_from
 from thalweg.planning import group_name, learned, side_name, worth_replanning
 from thalweg.sinks.parquet import final_path, publish, sweep_staged
@@ -198,15 +198,12 @@ class Runner:
     def _is_near(self, plan: Plan) -> bool:
         """Whether the last batch made, and the state holds, so few rows that an exchange would cost more than it spreads.
 
-        What joins keep as rows stays in the tasks, however little it is.
+        What holds values of rows (rows of joins, medians, sets) stays in the tasks, however little it is; and so does the first batch
+        after a start, of which nothing is known.
         """
-        rows = any(not (s.early or s.static) for s in plan.sides)
-        if self.exchange == "always" or rows or self.manifest.batch < 0:
+        if self.exchange == "always" or self._made is None or holds_values(plan):
             return False
-        state = sum(f.rows for f in self.manifest.files)
-        if self._made is None:
-            return state <= FEW_ROWS and all(f.parts == 1 for f in self.manifest.files)
-        return state + self._made <= FEW_ROWS
+        return self._made + sum(f.rows for f in self.manifest.files) <= FEW_ROWS
 
     def _committed(self, task: Task, plan: Plan, plan_name: str, reports: list[Report]) -> Manifest:
         """Everything the batch did as one manifest, written at once: from here on the batch has happened."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
 
 from thalweg.logical.join import TUMBLE, JoinQuery
+from thalweg.plan.codec import dumps
 from thalweg.plan.join_views import Shape
 from thalweg.plan.nodes import Join, Plan
 from thalweg.plan.ranges import HIGHEST, LOWEST, Range
@@ -104,8 +107,9 @@ def needed_slots(plan: Plan, frontiers: Frontiers) -> dict[str, int]:
 
 
 def changes_id(query: JoinQuery) -> str:
-    """The name of what EMIT CHANGES remembers."""
-    return f"{query.name}_changes"
+    """The name of what EMIT CHANGES remembers; another query under the same name remembers nothing of it."""
+    meaning = dumps(replace(query, text="", into=None))
+    return f"{query.name}_changes_{sha256(meaning.encode()).hexdigest()[:10]}"
 
 
 def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from thalweg.logical.aggregates import PartColumn
+from thalweg.logical.aggregates import AGGREGATES, PartColumn
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 from thalweg.logical.stream import Relation, Stream
@@ -155,3 +155,9 @@ class Plan:
     def stream(self, name: str) -> Stream:
         """The stream of a name."""
         return next(s for s in self.streams if s.name == name)
+
+
+def holds_values(plan: Plan) -> bool:
+    """Whether what goes through the exchange may hold values of single rows: rows of a join, or values that an aggregate keeps."""
+    kept = any(AGGREGATES[a.call.function].holistic for q in plan.queries if isinstance(q, JoinQuery) for a in q.aggregates)
+    return kept or any(f.holistic for f in plan.fragments) or any(not (s.early or s.static) for s in plan.sides)

@@ -40,9 +40,6 @@ def window_set(kind: str, n: int) -> list[Window]:
 def test_optimization_time(kind: str, n: int, aggregate: str) -> None:
     windows = window_set(kind, n)
     for mode, known in (("shared", None), ("paper", None), ("best", None), ("best", BUSY)):
-        times = []
-        while len(times) < 4 and min(times, default=LIMITS[n]) >= LIMITS[n]:  # another process may slow this one down
-            start = process_time()
-            plan_windows(windows, AGGREGATES[aggregate], mode, known)  # type: ignore[arg-type]
-            times.append(process_time() - start)
-        assert min(times) < LIMITS[n], (mode, known)
+        start = process_time()
+        plan_windows(windows, AGGREGATES[aggregate], mode, known)  # type: ignore[arg-type]
+        assert process_time() - start < LIMITS[n], (mode, known)

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from thalweg.engine.kernel.buckets import pack
 from thalweg.engine.kernel.connection import open_connection
-from thalweg.optimizer.cost.calibration import JoinConstants
 
 ROWS = 1_000_000
 REPEATS = 5
@@ -24,11 +23,6 @@ def measure() -> Iterator[tuple[str, float]]:
             (hash(i + 7) % 100)::BIGINT AS x, i AS t FROM range({ROWS}) AS r(i)""").fetchall()
         for name, of in MEASURES.items():
             yield name, max(of(db), 0.1)
-
-
-def measured() -> JoinConstants:
-    """All constants of this machine."""
-    return JoinConstants(**dict(measure()))
 
 
 def _project(db: Any) -> float:
