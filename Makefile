@@ -39,6 +39,9 @@ unit: setup  ## the tests that need no Spark, in seconds
 soak: setup  ## kill -9 fifty times in mid-run, then compare with an undisturbed run
 	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py
 
+steady: setup  ## five minutes of joins on Spark: time of a batch and state over time (ARGS="--minutes 1")
+	$(BIN)/python -m benchmarks.steady $(ARGS)
+
 golden: setup  ## write the golden EXPLAIN files anew; read the diff
 	REWRITE=1 $(BIN)/pytest tests/plans
 
@@ -55,4 +58,4 @@ bench-factor-windows: setup  ## many correlated windows: every plan against naiv
 bench-joins: setup  ## joins: every plan against the papers and native Spark (--quick --parts sweeps,incremental for minutes)
 	$(BIN)/python -m benchmarks.joins $(ARGS)
 
-.PHONY: help setup java demo test check unit soak golden format bench-windows bench-factor-windows bench-joins
+.PHONY: help setup java demo test check unit soak steady golden format bench-windows bench-factor-windows bench-joins

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
 
 from thalweg.calibrated import join_constants
 from thalweg.config import FEATURES, Config
 from thalweg.errors import UsageError
+from thalweg.known import InputFigures, Known, Sampled
+from thalweg.known import group_name as group_name
+from thalweg.known import side_name as side_name
 from thalweg.logical.join import JoinQuery
+from thalweg.logical.stream import Relation, Stream
 from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.join_engine import distinct, estimate
 from thalweg.optimizer.cost.steps import engine_cost
@@ -21,27 +25,31 @@ from thalweg.optimizer.statistics import InputStatistics, JoinStatistics, Window
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.plan.build import Group
 from thalweg.plan.join_sides import sides_of
-from thalweg.plan.nodes import Fragment, Plan, Side
+from thalweg.plan.nodes import Fragment, Plan
 from thalweg.state.manifest import Manifest, Seen
 
-# What a stream is taken for before anything of it was seen.
-ASSUMED = WindowStatistics(rate=1_000, keys=100, batch=60_000_000)
-ASSUMED_SETS = 1_000.0
-ASSUMED_GROUPS = 50.0
 CLEAR_GAIN = 1.25
 Counts = Sequence[tuple[float, ...]]
 
 
 @dataclass(frozen=True)
 class WindowPlanner:
-    """Plans each group's windows in the mode that is set, by the statistics of the running stream."""
+    """Plans each group's windows in the mode that is set, by what is known of the streams and tables."""
 
     config: Config
     seen: Seen | None = None
+    streams: tuple[Stream, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    sampled: Sampled = field(default_factory=Sampled)
+
+    @property
+    def known(self) -> Known:
+        """What plans are chosen by."""
+        return Known(self.seen or Seen(), self.streams, self.relations, self.sampled)
 
     def statistics(self, group: Group) -> WindowStatistics:
         """What is known of a group, or what is assumed."""
-        return statistics_of(self.seen, group)
+        return statistics_of(self.known, group)
 
     def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
         """The plan of the windows of a group."""
@@ -55,7 +63,7 @@ class WindowPlanner:
         """The plans of a join query that the settings leave open, cheapest first."""
         c = self.config
         found = consider(
-            query, join_statistics(self.seen, query), Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), join_constants()
+            query, join_statistics(self.known, query), Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), join_constants()
         )
         if not found:
             raise UsageError(f"query {query.name} has no plan {_wished(c)}", _no_plan_hint(query, c))
@@ -66,9 +74,15 @@ class WindowPlanner:
         return engine_cost(forest, traits, self.statistics(group))
 
 
-def planner_for(config: Config, manifest: Manifest | None = None) -> WindowPlanner:
-    """The planner of a configuration with what a manifest knows."""
-    return WindowPlanner(config, manifest.seen if manifest is not None else None)
+def planner_for(
+    config: Config,
+    manifest: Manifest | None = None,
+    streams: Iterable[Stream] = (),
+    relations: Iterable[Relation] = (),
+    sampled: Sampled | None = None,
+) -> WindowPlanner:
+    """The planner of a configuration with what a manifest knows, what is declared, and what was sampled."""
+    return WindowPlanner(config, manifest.seen if manifest is not None else None, tuple(streams), tuple(relations), sampled or Sampled())
 
 
 @cache
@@ -81,13 +95,11 @@ def features_of(config: Config) -> Features:
     return Features(**{f: f not in config.features_off for f in FEATURES})
 
 
-def statistics_of(seen: Seen | None, group: Group) -> WindowStatistics:
-    """Rate and batch length of the group's stream, and its number of keys, as far as they were seen."""
-    if seen is None:
-        return ASSUMED
-    rate, batch = seen.streams.get(group.stream, (ASSUMED.rate, ASSUMED.batch))
-    keys = seen.keys.get(group_name(group), ASSUMED.keys)
-    return WindowStatistics(rate=_rounded(max(rate, 1e-6)), keys=_rounded(max(keys, 1)), batch=int(_rounded(max(batch, 1))))
+def statistics_of(known: Known, group: Group) -> WindowStatistics:
+    """Rows chosen per second and batch length of the group's stream, and its number of keys."""
+    f = known.group(group)
+    rate, keys, batch = max(f.rate.value * f.share.value, 1e-6), max(f.keys.value, 1), max(f.batch.value, 1)
+    return WindowStatistics(rate=_rounded(rate), keys=_rounded(keys), batch=int(_rounded(batch)))
 
 
 def _rounded(value: float) -> float:
@@ -95,31 +107,25 @@ def _rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def group_name(group: Group) -> str:
-    """A group as a key of statistics."""
-    return "|".join([group.stream, " AND ".join(group.where), ", ".join(group.keys)])
-
-
 def worth_replanning(plan: Plan, candidate: Plan, seen: Seen) -> bool:
-    """Whether another plan is clearly better by what was seen of the stream."""
-    return plan_cost(plan, seen) > CLEAR_GAIN * plan_cost(candidate, seen) or _joins_cost(plan, seen) > CLEAR_GAIN * _joins_cost(
-        candidate, seen
-    )
+    """Whether another plan is clearly better by what was seen of the stream, and what is declared."""
+    known = Known(seen, plan.streams, plan.relations)
+    return any(cost(plan, known) > CLEAR_GAIN * cost(candidate, known) for cost in (plan_cost, _joins_cost))
 
 
-def _joins_cost(plan: Plan, seen: Seen) -> float:
+def _joins_cost(plan: Plan, known: Known) -> float:
     """The predicted work of all joins of a plan, per second of stream."""
     total = 0.0
     for join in plan.joins:
         query = plan.join_query(join.query)
         early = tuple(plan.side(s).early for s in join.sides)
-        total += estimate(query, early, join.evaluate, join.method, join_statistics(seen, query), join_constants()).nanos
+        total += estimate(query, early, join.evaluate, join.method, join_statistics(known, query), join_constants()).nanos
     return total
 
 
-def plan_cost(plan: Plan, seen: Seen) -> float:
+def plan_cost(plan: Plan, known: Known) -> float:
     """The predicted cost per batch of all fragments of a plan."""
-    return sum(fragment_cost(plan, f, statistics_of(seen, Group(f.stream, f.where, f.keys))) for f in plan.fragments)
+    return sum(fragment_cost(plan, f, statistics_of(known, Group(f.stream, f.where, f.keys))) for f in plan.fragments)
 
 
 def fragment_cost(plan: Plan, fragment: Fragment, statistics: WindowStatistics) -> float:
@@ -149,11 +155,11 @@ def learned(
             streams[stream] = ((old[0] + rate) / 2, (old[1] + batch) / 2)
     for group, count in keys:
         groups[group] = (groups.get(group, count) + count) / 2
-    counted = {name: _counted(counts) for name, counts in (sides or {}).items()}
-    return Seen(streams, groups, {**before.sides, **counted})
+    looked = {name: counted(counts) for name, counts in (sides or {}).items()}
+    return Seen(streams, groups, {**before.sides, **looked})
 
 
-def _counted(counts: Counts) -> tuple[float, float, float]:
+def counted(counts: Counts) -> tuple[float, float, float]:
     """The share of rows that were chosen, and the distinct values there are, from (rows, chosen, values, keys) of each task."""
     rows, chosen = sum(c[0] for c in counts), sum(c[1] for c in counts)
     largest = max(counts, key=lambda c: c[1])
@@ -178,27 +184,19 @@ def population(rows: float, values: float) -> float:
     return low
 
 
-def join_statistics(seen: Seen | None, query: JoinQuery) -> JoinStatistics:
+def join_statistics(known: Known, query: JoinQuery) -> JoinStatistics:
     """What is known of a join's inputs, or what is assumed of them."""
-    known = seen or Seen()
-    sides = sides_of(query, (True,) * len(query.inputs))
-    inputs = tuple(_input_statistics(known, side) for side in sides)
-    spans = [known.streams[s][1] for s in query.streams if s in known.streams]
-    groups = known.keys.get(f"join|{query.name}", ASSUMED_GROUPS if query.keys else 1.0)
-    return JoinStatistics(inputs, _rounded(max(groups, 1)), _rounded(max(spans, default=float(ASSUMED.batch))))
+    inputs = tuple(input_statistics(known.input(side), side.static) for side in sides_of(query, (True,) * len(query.inputs)))
+    groups, batch = known.groups(query).value, known.batch(query.streams).value
+    return JoinStatistics(inputs, _rounded(max(groups, 1)), _rounded(batch))
 
 
-def _input_statistics(seen: Seen, side: Side) -> InputStatistics:
-    rows, sets, keys = seen.sides.get(side_name(side), (None, ASSUMED_SETS, ASSUMED_SETS))
-    if side.static:
-        return InputStatistics(0.0, _rounded(sets), _rounded(keys), _rounded(rows or ASSUMED_SETS))
-    rate = seen.streams.get(side.source, (float(ASSUMED.rate), 0.0))[0]
-    return InputStatistics(_rounded(max(rate * (1.0 if rows is None else rows), 1e-6)), _rounded(sets), _rounded(keys))
-
-
-def side_name(side: Side) -> str:
-    """A side as a key of statistics, whatever plan it is of."""
-    return "|".join([side.source, " AND ".join(side.where), ", ".join(side.columns), str(side.required)])
+def input_statistics(figures: InputFigures, static: bool) -> InputStatistics:
+    """An input of a join after its conditions."""
+    sets, keys, chosen = _rounded(figures.sets.value), _rounded(figures.keys.value), figures.rows.value * figures.share.value
+    if static:
+        return InputStatistics(0.0, sets, keys, _rounded(max(chosen, 1)))
+    return InputStatistics(_rounded(max(chosen, 1e-6)), sets, keys)
 
 
 def _wished(config: Config) -> str:

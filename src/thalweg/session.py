@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -21,13 +21,15 @@ from thalweg.engine.runner import BatchProgress, Runner, Stopping, Workload
 from thalweg.engine.spark import prepare, source_evolution, start_spark
 from thalweg.errors import InternalError, UsageError
 from thalweg.explain import Explanation, explain
+from thalweg.known import Sampled
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.stream import Relation, Stream
 from thalweg.plan.build import AnyQuery, Planner, advance, build
 from thalweg.plan.codec import loads
 from thalweg.plan.nodes import Plan
-from thalweg.planning import planner_for
+from thalweg.planning import WindowPlanner, planner_for
 from thalweg.results import as_format, read_results, result_files
+from thalweg.sampling import sample
 from thalweg.sources.dataframe import columns_of, packed_chunks
 from thalweg.sources.files import file_chunks, parquet_columns
 from thalweg.sources.inbox import Inbox
@@ -90,6 +92,7 @@ class Session:
         self._streaming: Any = None
         self._runner: Runner | None = None
         self._replans = 0
+        self._sampled: tuple[Catalog | None, Sampled] = (None, Sampled())
         self._turn = threading.RLock()
 
     # ---- declaring ----
@@ -98,7 +101,8 @@ class Session:
         """Declare a stream from a directory, a Spark streaming DataFrame, or an iterable of Arrow tables.
 
         `columns` is `"auction BIGINT, price BIGINT, at TIMESTAMP"`; a DataFrame brings its own, Parquet files too.
-        Options are those of CREATE STREAM: format, files_per_batch, late_rows, idle_timeout, on_bad_file, ...
+        Options are those of CREATE STREAM: format, files_per_batch, late_rows, idle_timeout, on_bad_file, rate, ...; `distinct`
+        may be a dict, `{"auction": 1000}`.
         """
         if isinstance(source, str | Path):
             stream = _stream_of(name, columns, path=str(source), time=time, watermark=watermark, **options)
@@ -227,9 +231,9 @@ class Session:
         With `analyze`, what the last batch measured stands beside what was expected; also after a restart.
         """
         manifest = self.latest_manifest() if analyze or self._runner is not None else Manifest()
-        ran, planner = self._ran(manifest), planner_for(self.catalog.config, manifest)
         streams, queries = self.catalog.streams.values(), {**self.catalog.queries, **({query.name: query} if query else {})}.values()
-        relations = tuple(self.catalog.relations.values())
+        ran, relations = self._ran(manifest), tuple(self.catalog.relations.values())
+        planner = planner_for(self.catalog.config, manifest, streams, relations, sample(streams, relations, queries))
         if ran.queries:
             plan = advance(ran, streams, queries, planner, manifest.tops, manifest.frontiers, relations=relations)
         else:
@@ -246,8 +250,15 @@ class Session:
         plan: Plan = loads((self.directory.plans / manifest.plan).read_text())
         return plan
 
-    def _planner(self) -> Planner:
-        return planner_for(self.catalog.config, self._runner.manifest if self._runner is not None else None)
+    def _planner(self) -> WindowPlanner:
+        c, manifest = self.catalog, self._runner.manifest if self._runner is not None else None
+        return planner_for(c.config, manifest, c.streams.values(), c.relations.values(), self._sample(c) if manifest is not None else None)
+
+    def _sample(self, catalog: Catalog) -> Sampled:
+        """What files said when the workload that runs was first planned."""
+        if self._sampled[0] is not catalog:
+            self._sampled = catalog, sample(catalog.streams.values(), catalog.relations.values(), catalog.queries.values())
+        return self._sampled[1]
 
     def latest_manifest(self) -> Manifest:
         """What the last committed batch left behind."""
@@ -302,8 +313,16 @@ class Session:
             self._streaming = writer.option("checkpointLocation", str(self.directory.checkpoint)).trigger(**trigger).start()
 
     def _guarded(self, frame: Any, batch: int) -> None:
-        with self._turn:
-            self.runner.on_batch(frame, batch)
+        """A batch, in turn with stopping: who stops has the turn until Spark's thread has ended, which waits for this call."""
+        runner = self.runner
+        while not self._turn.acquire(timeout=0.02):
+            if runner.stopping:
+                runner.failure = runner.failure or Stopping()
+                raise Stopping
+        try:
+            runner.on_batch(frame, batch)
+        finally:
+            self._turn.release()
 
     def _check_new_outputs(self, runner: Runner) -> None:
         before = {q.name for q in runner.plan.queries}
@@ -414,8 +433,12 @@ def _stream_of(name: str, columns: str | None, **options: Any) -> Stream:
 
 
 def _declaration(kind: str, name: str, columns: str, options: dict[str, Any]) -> str:
-    given = ", ".join(f"{k} = '{str(v).replace(chr(39), chr(39) * 2)}'" for k, v in options.items() if v is not None)
+    given = ", ".join(f"{k} = '{_option_text(v).replace(chr(39), chr(39) * 2)}'" for k, v in options.items() if v is not None)
     return f"CREATE {kind} `{name}` ({columns}) WITH ({given})"
+
+
+def _option_text(value: Any) -> str:
+    return ", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
 
 
 def _infer(sql: str, columns: Any) -> str:

@@ -14,7 +14,8 @@ REWRITE = os.environ.get("REWRITE") == "1"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
-def test_explain(script: Path, tmp_path: Path) -> None:
+def test_explain(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     session = Session(tmp_path / "session")
     session.sql(script.read_text(), script.name)
     found = session.explain()

@@ -16,14 +16,15 @@ LAYERS = (
     ("sql", "optimizer", "catalog"),
     ("plan", "calibrated"),
     ("state",),
-    ("planning", "sinks", "sources"),
+    ("known", "planning", "sinks", "sources"),
     ("engine", "results"),
+    ("sampling",),
     ("explain", "show", "status"),
     ("session", "demo"),
     ("cli", "testing"),
 )
 SPARK = ("engine", "sources", "session", "cli")
-DUCKDB = ("engine/kernel", "sources", "testing", "session.py", "cli/version.py")
+DUCKDB = ("engine/kernel", "sources", "testing", "sampling.py", "session.py", "cli/version.py")
 # The one place where a source runs the kernel's packing inside a task.
 ALLOWED = {("sources", "engine")}
 

@@ -12,7 +12,7 @@ from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.plan_windows import MODES, costs, factors
 from thalweg.optimizer.units import in_units, time_unit
 from thalweg.plan.build import Group, Kind
-from thalweg.planning import WindowPlanner, features_of, group_name
+from thalweg.planning import WindowPlanner, features_of
 
 
 def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, expected: Collection[StepEstimate]) -> ModeCosts:
@@ -38,10 +38,7 @@ def forest_of(mode: str, group: Group, kind: Kind, planner: WindowPlanner) -> Fo
 
 def known_statistics(group: Group, planner: WindowPlanner) -> KnownStatistics:
     """The planner's statistics of a group, and where they come from."""
-    seen = planner.seen
-    if seen is None:
-        return KnownStatistics(planner.statistics(group))
-    return KnownStatistics(planner.statistics(group), group.stream in seen.streams, group_name(group) in seen.keys)
+    return KnownStatistics(planner.statistics(group), planner.known.group(group))
 
 
 def _meaning(steps: Iterable[Step]) -> frozenset[Step]:

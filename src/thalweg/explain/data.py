@@ -57,7 +57,7 @@ def _group(view: WindowGroup) -> dict[str, Any]:
         "factors": [list(f) for f in costs.factors],
         "engine_costs": _rounded(costs.engine),
         "current": _current(costs),
-        "statistics": _statistics(view.statistics),
+        "statistics": _statistics(view.statistics, bool(view.group.where)),
         "graph": {
             "relation": "covered by" if view.traits.may_overlap else "partitioned by",
             "nodes": [_window(w, size) for w in view.graph.windows],
@@ -71,13 +71,16 @@ def _current(costs: ModeCosts) -> dict[str, Any]:
     return {"engine_cost": round(costs.current, 3), "same_as": list(costs.same)}
 
 
-def _statistics(known: KnownStatistics) -> dict[str, Any]:
-    v = known.values
+def _statistics(known: KnownStatistics, chosen: bool) -> dict[str, Any]:
+    """`share` is of the rows that conditions choose, where there are any."""
+    v, f = known.values, known.figures
+    origins = {"rate": f.rate, **({"share": f.share} if chosen else {}), "keys": f.keys, "batch_seconds": f.batch}
     return {
         "rate": v.rate,
+        **({"share": float(f"{f.share.value:.2g}")} if chosen else {}),
         "keys": v.keys,
         "batch_seconds": v.batch / 1e6,
-        "measured": [name for name, is_so in (("rate", known.rate_measured), ("keys", known.keys_measured)) if is_so],
+        "origins": {name: figure.origin.value for name, figure in origins.items()},
     }
 
 

@@ -39,7 +39,7 @@ def join_data(view: JoinView) -> dict[str, Any]:
 
 
 def _input(view: InputView, side: SideView) -> dict[str, Any]:
-    given, s = view.given, view.statistics
+    given, s, f = view.given, view.statistics, view.figures
     return {
         "alias": given.alias,
         "source": given.source,
@@ -50,15 +50,21 @@ def _input(view: InputView, side: SideView) -> dict[str, Any]:
         **({} if given.is_stream else {"rows": s.rows}),
         "keys": s.keys,
         "sets": s.sets,
-        "measured": [*(["rows"] if view.rows_measured else []), *(["keys", "sets"] if view.values_measured else [])],
+        "share": float(f"{f.share.value:.2g}"),
+        "origins": {
+            "rate" if given.is_stream else "rows": f.rows.origin.value,
+            "share": f.share.origin.value,
+            "keys": f.keys.origin.value,
+            "sets": f.sets.origin.value,
+        },
         "side": side.side.id,
     }
 
 
 def _statistics(view: JoinView) -> dict[str, Any]:
     s = view.statistics
-    known = {"groups": view.groups_measured, "batch_seconds": view.batch_measured}
-    return {"groups": s.groups, "batch_seconds": s.batch / 1e6, "measured": [name for name, is_so in known.items() if is_so]}
+    origins = {"groups": view.groups.origin.value, "batch_seconds": view.batch.origin.value}
+    return {"groups": s.groups, "batch_seconds": s.batch / 1e6, "origins": origins}
 
 
 def _partitioning(view: JoinView) -> dict[str, Any]:

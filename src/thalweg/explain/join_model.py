@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from thalweg.explain.times import Times
+from thalweg.known import Figure, InputFigures
 from thalweg.logical.join import JoinInput, JoinQuery
 from thalweg.optimizer.join_plans import Considered, JoinChoice
 from thalweg.optimizer.statistics import InputStatistics, JoinStatistics
@@ -33,15 +34,11 @@ class SideView:
 
 @dataclass(frozen=True)
 class InputView:
-    """An input of a join with what is known of it, and which of that was measured rather than assumed.
-
-    rows_measured: its rate, or the rows of a table. values_measured: its distinct keys and sets.
-    """
+    """An input of a join with what is known of it, and where that comes from."""
 
     given: JoinInput
     statistics: InputStatistics
-    rows_measured: bool
-    values_measured: bool
+    figures: InputFigures
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,8 @@ class JoinView:
     query: JoinQuery
     inputs: tuple[InputView, ...]
     statistics: JoinStatistics
-    groups_measured: bool
-    batch_measured: bool
+    groups: Figure
+    batch: Figure
     runs: tuple[JoinRun, ...]
     plans: tuple[Considered, ...]
     settings: tuple[str, ...]

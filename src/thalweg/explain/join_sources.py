@@ -9,6 +9,7 @@ from thalweg.explain.join_model import InputView, JoinRun, JoinView, KeptState, 
 from thalweg.explain.join_steps import example_instants, join_steps
 from thalweg.explain.measured import kept_state, measured_time
 from thalweg.explain.paper_costs import paper_costs
+from thalweg.known import Known
 from thalweg.logical.join import JoinQuery
 from thalweg.optimizer.cost.early_aggregation import plan_name
 from thalweg.optimizer.join_plans import BEST, Considered, JoinChoice
@@ -16,8 +17,8 @@ from thalweg.plan.instants import changes_id, shape_of
 from thalweg.plan.join_sides import sides_of
 from thalweg.plan.join_views import side_sql
 from thalweg.plan.nodes import Join, Plan, Side
-from thalweg.planning import WindowPlanner, join_statistics, side_name
-from thalweg.state.manifest import Manifest, Seen
+from thalweg.planning import WindowPlanner, input_statistics, join_statistics
+from thalweg.state.manifest import Manifest
 
 SETTINGS = {"plan.early_aggregation": "early_aggregation", "plan.evaluate": "evaluate", "plan.join": "join"}
 """What narrows the choice of a join's plan."""
@@ -39,14 +40,15 @@ class _Reader:
 
     def view(self, query: JoinQuery) -> JoinView:
         """Everything of one query."""
-        statistics, seen = join_statistics(self.planner.seen, query), self.planner.seen or Seen()
+        known = self.planner.known
+        statistics = join_statistics(known, query)
         runs = tuple(self._run(query, j) for j in self.plan.joins if j.query == query.name)
         return JoinView(
             query=query,
-            inputs=self._inputs(query, seen),
+            inputs=_inputs(query, known),
             statistics=statistics,
-            groups_measured=f"join|{query.name}" in seen.keys,
-            batch_measured=any(s in seen.streams for s in query.streams),
+            groups=known.groups(query),
+            batch=known.batch(query.streams),
             runs=runs,
             plans=self.planner.considered(query),
             settings=_narrowing(self.planner.config),
@@ -55,15 +57,6 @@ class _Reader:
             finished=measured_time(self.measured, f"finish {query.name}"),
             changes=kept_state(self.measured, changes_id(query)) if query.changes else None,
         )
-
-    def _inputs(self, query: JoinQuery, seen: Seen) -> tuple[InputView, ...]:
-        """Each input, whatever plan it is kept by."""
-        known = join_statistics(self.planner.seen, query).inputs
-        views = []
-        for given, side, statistics in zip(query.inputs, sides_of(query, (True,) * len(query.inputs)), known, strict=True):
-            values = side_name(side) in seen.sides
-            views.append(InputView(given, statistics, values if side.static else side.source in seen.streams, values))
-        return tuple(views)
 
     def _run(self, query: JoinQuery, join: Join) -> JoinRun:
         shape = shape_of(self.plan, join)
@@ -93,6 +86,12 @@ class _Reader:
             return None
         time = measured_time(self.measured, f"{join.evaluate} {join.query}")
         return replace(found, times={**({join.evaluate: time} if time else {}), **found.times})
+
+
+def _inputs(query: JoinQuery, known: Known) -> tuple[InputView, ...]:
+    """Each input, whatever plan it is kept by."""
+    figures = [known.input(side) for side in sides_of(query, (True,) * len(query.inputs))]
+    return tuple(InputView(i, input_statistics(f, not i.is_stream), f) for i, f in zip(query.inputs, figures, strict=True))
 
 
 def _with(planner: WindowPlanner, early: str, evaluate: str, join: str) -> WindowPlanner:

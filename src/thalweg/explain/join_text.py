@@ -10,7 +10,7 @@ from thalweg.explain.join_measured_text import measured_lines
 from thalweg.explain.join_model import InputView, JoinView
 from thalweg.explain.join_runs_text import INDENT, JOIN_WIDTH, labelled, partitions_text, run_lines
 from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, joined_sql, together_texts
-from thalweg.explain.words import cut, joined, number, plain_sql
+from thalweg.explain.words import cut, joined, number, plain_sql, share_text
 from thalweg.logical.join import window_text
 from thalweg.logical.windows import duration_text
 
@@ -38,16 +38,18 @@ def join_heading(view: JoinView) -> str:
 
 def _inputs(view: JoinView) -> Iterator[str]:
     """Each input with what is known of it in columns, its conditions below."""
-    names = [input_text(i) for i in view.inputs]
-    width = min(max(map(len, ["inputs", *names])), JOIN_WIDTH - 63)
+    names, origins = [input_text(i) for i in view.inputs], [origins_text(i) for i in view.inputs]
+    width = min(max(map(len, ["inputs", *names])), JOIN_WIDTH - 34 - max(29, *map(len, origins)))
     yield f"{INDENT}{'inputs':<{width + 2}}{'rows/s':>10}{'keys':>9}{'sets':>9}  statistics"
-    for name, i in zip(names, view.inputs, strict=True):
+    for name, origin, i in zip(names, origins, view.inputs, strict=True):
         s = i.statistics
         rate = number(s.rate) if i.given.is_stream else f"{number(s.rows)} rows"
-        yield f"{INDENT * 2}{cut(name, width):<{width}}{rate:>10}{number(s.keys):>9}{number(s.sets):>9}  {_origins(i)}"
+        yield f"{INDENT * 2}{cut(name, width):<{width}}{rate:>10}{number(s.keys):>9}{number(s.sets):>9}  {origin}"
         if i.given.where:
             where = " and ".join(plain_sql(c.sql) for c in i.given.where)
-            yield from wrap(f"where {where}", JOIN_WIDTH, initial_indent=INDENT * 4, subsequent_indent=INDENT * 5)
+            yield from wrap(
+                f"where {where}: {share_text(i.figures.share)}", JOIN_WIDTH, initial_indent=INDENT * 4, subsequent_indent=INDENT * 5
+            )
 
 
 def input_text(view: InputView) -> str:
@@ -55,16 +57,12 @@ def input_text(view: InputView) -> str:
     return f"{view.given.source} AS {view.given.alias} {window_text(view.given) or '(table)'}"
 
 
-def _origins(view: InputView) -> str:
-    if view.rows_measured == view.values_measured:
-        return origin(view.rows_measured)
-    what = "rate" if view.given.is_stream else "rows"
-    return f"{what} {origin(view.rows_measured)}, rest {origin(view.values_measured)}"
-
-
-def origin(measured: bool) -> str:
-    """Where a statistic comes from."""
-    return "measured" if measured else "assumed"
+def origins_text(view: InputView) -> str:
+    """Where what is known of an input comes from."""
+    f, what = view.figures, "rate" if view.given.is_stream else "rows"
+    if f.keys.origin != f.sets.origin:
+        return f"{what} {f.rows.origin}, keys {f.keys.origin}, sets {f.sets.origin}"
+    return f"{f.rows.origin}" if f.rows.origin == f.keys.origin else f"{what} {f.rows.origin}, rest {f.keys.origin}"
 
 
 def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
@@ -77,11 +75,11 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
     else:
         keys = ", ".join(joined_sql(k.sql) for k in q.keys)
         having = f", having {having_text(q)}" if q.having else ""
-        groups = f"{keys}: {number(view.statistics.groups)} groups ({origin(view.groups_measured)})" if keys else "none"
+        groups = f"{keys}: {number(view.statistics.groups)} groups ({view.groups.origin})" if keys else "none"
         yield "groups", groups + having
         yield "aggregates", ", ".join(dict.fromkeys(aggregate_text(q, a) for a in q.aggregates)) or "none"
         yield "results", f"every {duration_text(q.every)}{', the groups that changed' if q.changes else ''}"
-    yield "batches", f"{_seconds(view.statistics.batch)} of event time ({origin(view.batch_measured)})"
+    yield "batches", f"{_seconds(view.statistics.batch)} of event time ({view.batch.origin})"
     yield "partitions", partitions_text(view.run, [i.given.alias for i in view.inputs])
 
 

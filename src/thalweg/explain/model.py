@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from thalweg.explain.join_model import JoinView
 from thalweg.explain.times import Times
+from thalweg.known import GroupFigures
 from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.steps import StepEstimate
 from thalweg.optimizer.statistics import WindowStatistics
@@ -80,11 +81,10 @@ class ModeCosts:
 
 @dataclass(frozen=True)
 class KnownStatistics:
-    """What the engine's cost is reckoned from, and which of it was measured rather than assumed."""
+    """What the engine's cost is reckoned from, and where it comes from."""
 
     values: WindowStatistics
-    rate_measured: bool = False
-    keys_measured: bool = False
+    figures: GroupFigures
 
 
 @dataclass(frozen=True)

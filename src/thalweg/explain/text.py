@@ -12,7 +12,7 @@ from thalweg.explain.join_text import join_lines
 from thalweg.explain.model import KnownStatistics, PlanView, WindowGroup
 from thalweg.explain.results_text import result_lines, switch_lines
 from thalweg.explain.tree import INSIDE, tree
-from thalweg.explain.words import WIDTH, counted, joined, number, plain_sql
+from thalweg.explain.words import WIDTH, counted, joined, number, plain_sql, share_text
 from thalweg.logical.windows import duration_text
 from thalweg.optimizer.plan_windows import MODES
 from thalweg.optimizer.traits import Traits
@@ -63,7 +63,8 @@ def _group(g: WindowGroup, view: PlanView, verbose: bool) -> Iterator[str]:
     yield from _wrapped("", heading(g))
     yield from _wrapped("queries     ", ", ".join(g.queries))
     yield from _wrapped("aggregates  ", f"{', '.join(g.aggregates) or 'none'} ({_kind(g.traits)})")
-    yield from _wrapped("statistics  ", statistics_text(g.statistics))
+    chosen = f"; where: {share_text(g.statistics.figures.share)}" if g.group.where else ""
+    yield from _wrapped("statistics  ", statistics_text(g.statistics) + chosen)
     yield ""
     yield from _indented(["before"])
     yield from _indented(coverage_lines(g, WIDTH - 4, verbose), 2)
@@ -104,13 +105,10 @@ def _kind(traits: Traits) -> str:
 
 def statistics_text(known: KnownStatistics) -> str:
     """What the engine's cost is reckoned from."""
-    v = known.values
-    rate = f"{number(v.rate)} rows/s in batches of {_duration(v.batch)} ({_origin(known.rate_measured)})"
-    return f"{rate}, {number(v.keys)} keys ({_origin(known.keys_measured)})"
-
-
-def _origin(measured: bool) -> str:
-    return "measured" if measured else "assumed"
+    v, f = known.values, known.figures
+    rate = f"{number(v.rate)} rows/s" + (f" ({f.rate.origin})" if f.rate.origin != f.batch.origin else "")
+    batches = f"in batches of {_duration(v.batch)} ({f.batch.origin})"
+    return f"{rate} {batches}, {number(v.keys)} keys ({f.keys.origin})"
 
 
 def _duration(micros: int) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
+from thalweg.known import Figure
 from thalweg.logical.query import Aggregate
 from thalweg.logical.windows import Window, duration_text
 
@@ -50,6 +51,15 @@ def ratio(value: float, whole: float) -> str:
     """
     part = value / whole if whole else 1.0
     return f"{part:.2f}" if part >= 0.0095 else f"{part:.0g}"
+
+
+def share_text(share: Figure) -> str:
+    """How many of the rows conditions choose, and how that is known.
+
+    >>> share_text(Figure(0.25))
+    '0.25 of rows (assumed)'
+    """
+    return f"{ratio(share.value, 1.0)} of rows ({share.origin})"
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:

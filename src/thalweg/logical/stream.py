@@ -20,6 +20,7 @@ class Stream:
     """A named source with a schema, an event-time column and a watermark delay (microseconds).
 
     `format` is one of FILE_FORMATS with a `path`, or `dataframe` for a Spark streaming DataFrame given from Python.
+    `rate` (rows per second of event time) and `distinct` (distinct values by column) are what the user says of it.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Stream:
     idle_timeout: int | None = None
     on_bad_file: str = "stop"
     options: tuple[tuple[str, str], ...] = ()
+    rate: float | None = None
+    distinct: tuple[tuple[str, int], ...] = ()
 
     @property
     def types(self) -> dict[str, str]:
@@ -43,10 +46,12 @@ class Stream:
 
 @dataclass(frozen=True)
 class Relation:
-    """A static table: a window that never changes."""
+    """A static table: a window that never changes. `rows` and `distinct` are what the user says of it."""
 
     name: str
     columns: tuple[Column, ...]
     format: str
     path: str
     options: tuple[tuple[str, str], ...] = ()
+    rows: int | None = None
+    distinct: tuple[tuple[str, int], ...] = ()

@@ -13,6 +13,8 @@ from thalweg.plan.nodes import Join, Plan
 from thalweg.plan.ranges import HIGHEST, LOWEST, Range
 
 Frontiers = Mapping[str, int | None]
+# Blocks of a window: files that lie within one of them are merged with each other, so that they expire together.
+BLOCKS = 8
 
 
 def shape_of(plan: Plan, join: Join) -> Shape:
@@ -125,11 +127,17 @@ def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
     """A row goes when every partner that may still come finds it out of its window."""
     if shape.join.invalidate != "slot":
         return LOWEST
-    given, side = shape.query.inputs[number], shape.sides[number]
+    given = shape.query.inputs[number]
     others = [shape.query.inputs[n].source for n in shape.streams if n != number]
     if not others:
         return HIGHEST
     frontier = frontier_of(others, frontiers)
     if frontier is None or given.length is None:
         return LOWEST
-    return frontier // side.slot if given.kind == TUMBLE else (frontier - given.length) // side.slot
+    return frontier // given.length * given.length if given.kind == TUMBLE else frontier - given.length + 1
+
+
+def block_of(shape: Shape, number: int) -> int | None:
+    """Slots that a file of an input's rows may span, a part of its window; None where the window has no end."""
+    length = shape.query.inputs[number].length
+    return None if length is None else max(1, length // shape.sides[number].slot // BLOCKS)

@@ -1,9 +1,9 @@
 """When rows of a window join are forgotten: the four strategies of windowed joins, beside dropping whole slots.
 
-A row is expired when every partner that may still come finds it out of its window. With `slot` a file is dropped once all of
-its rows are expired, which costs nothing per row. The others look at rows when new ones come: those of the probed buckets of
-the other inputs (probe), of the bucket that a row is put into as well (probe-and-insert), of all buckets of the other inputs
-(probe-all), or of all buckets of all inputs (both-all).
+A row is expired when every partner that may still come finds it out of its window. With `slot` rows lie in files by time: a file
+is dropped once all of its rows are expired, and only the one at the edge is cut. The others look at rows when new ones come:
+those of the probed buckets of the other inputs (probe), of the bucket that a row is put into as well (probe-and-insert), of all
+buckets of the other inputs (probe-all), or of all buckets of all inputs (both-all).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ SLOT, PROBE, PROBE_AND_INSERT, PROBE_ALL, BOTH_ALL = "slot", "probe", "probe-and
 BUCKETS = 64
 
 
-def left_sql(shape: Shape, number: int, frontiers: Frontiers, fresh: Iterable[int]) -> str | None:
-    """The rows of a side that its strategy leaves, given the inputs that have new rows; None where it looks at none of them."""
+def gone_sql(shape: Shape, number: int, frontiers: Frontiers, fresh: Iterable[int]) -> str | None:
+    """Which rows of a side its strategy takes out, given the inputs that have new rows; None where it looks at none of them."""
     strategy, others = shape.join.invalidate, [n for n in fresh if n != number]
     own = number in fresh
     looked = bool(others) or (own and strategy in (PROBE_AND_INSERT, BOTH_ALL))
@@ -32,7 +32,7 @@ def left_sql(shape: Shape, number: int, frontiers: Frontiers, fresh: Iterable[in
         buckets = " UNION ALL ".join(f'SELECT {_bucket(shape, n)} FROM "new_{shape.sides[n].id}"' for n in touched if shape.sides[n].route)
         if buckets:
             expired = f"{expired} AND {_bucket(shape, number)} IN ({buckets})"
-    return f'SELECT * FROM "side_{side.id}" WHERE NOT ({expired})'
+    return expired
 
 
 def _bucket(shape: Shape, number: int) -> str:
@@ -47,5 +47,5 @@ def _expired(shape: Shape, number: int, frontiers: Frontiers) -> str | None:
     if frontier is None or given.length is None:
         return None
     if given.kind == TUMBLE:
-        return f'"slot" < {frontier // shape.sides[number].slot}'
-    return f'"ts" + {given.length} <= {frontier}'
+        return f'"slot" < {frontier // given.length * given.length}'
+    return f'"slot" + {given.length} <= {frontier}'

@@ -10,12 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.logical.aggregates import AGGREGATES, Part, PartColumn, part_columns
-from thalweg.logical.join import TUMBLE, JoinAggregate, JoinQuery, Term
+from thalweg.logical.join import JoinAggregate, JoinQuery, Term
 from thalweg.plan.nodes import TIME, Side, side_id
 
-# Slots of a window whose rows are joined one by one: state is forgotten slot by slot.
-SLOTS_PER_WINDOW = 16
-DAY = 86_400_000_000
 Node = tuple[int, str]
 
 
@@ -64,20 +61,11 @@ def _side(query: JoinQuery, number: int, early: bool, route: tuple[str, ...] | N
         required=tuple(i for i, c in enumerate(columns) if c in equated),
         parts=tuple({p.column.name: p.column for p in join_parts(query) if p.input == number}.values()),
         early=early and query.every is not None,
-        slot=_slot_width(query, number),
+        slot=1 if query.every is None else query.slot,
         route=None if route is None else tuple(columns.index(c) for c in route),
         timed=query.every is None and given.is_stream,
     )
     return replace(made, id=side_id(made))
-
-
-def _slot_width(query: JoinQuery, number: int) -> int:
-    given = query.inputs[number]
-    if query.every is not None:
-        return query.slot
-    if given.kind == TUMBLE:
-        return given.length or DAY
-    return max(1, (given.length or DAY) // SLOTS_PER_WINDOW)
 
 
 def side_columns(query: JoinQuery, number: int) -> tuple[str, ...]:

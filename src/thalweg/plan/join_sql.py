@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thalweg.logical.join import RANGE, TUMBLE
+from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.join_views import (
     Shape,
     conditions,
@@ -55,16 +56,17 @@ def _row_view(shape: Shape, number: int, which: str) -> str:
     if side.static:
         return f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"'
     table = f'"{"side" if which == ALL else which}_{side.id}"'
-    return f"SELECT {', '.join(exposed(shape, number, 'ts', 'slot'))} FROM {table} WHERE {shape.visible(number)}"
+    return f"SELECT {', '.join(exposed(shape, number, 'slot'))} FROM {table} WHERE {shape.visible(number)}"
 
 
 def _together(shape: Shape) -> list[str]:
     """No row may have left its window when the last one comes."""
     inputs, streams = shape.query.inputs, shape.streams
     tumbling = [n for n in streams if inputs[n].kind == TUMBLE]
-    same = [f'"{tumbling[0]}.slot" = "{n}.slot"' for n in tumbling[1:]]
+    windows = [floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in tumbling]
+    same = [f"{windows[0]} = {other}" for other in windows[1:]]
     ranges = [n for n in streams if inputs[n].kind == RANGE]
-    return same + [f'"{other}.ts" - "{n}.ts" < {inputs[n].length}' for n in ranges for other in streams if other != n]
+    return same + [f'"{other}.slot" - "{n}.slot" < {inputs[n].length}' for n in ranges for other in streams if other != n]
 
 
 # ---- snapshot ----

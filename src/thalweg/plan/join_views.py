@@ -54,8 +54,6 @@ class Shape:
         begin = self.join.begins[number]
         if begin is None or self.sides[number].static:
             return "TRUE"
-        if self.sides[number].timed:
-            return f'"ts" >= {begin}'
         return f'"slot" >= {-(-begin // self.sides[number].slot)}'
 
 
@@ -66,8 +64,6 @@ def side_sql(side: Side) -> str:
     if not side.static:
         columns.append(f'{floor_div(TIME, side.slot)} AS "slot"')
         conditions.insert(0, f"{TIME} >= $frontier")
-    if side.timed:
-        columns.append(f'{TIME} AS "ts"')
     places = ", ".join(str(i + 1) for i in range(len(columns)))
     if side.early:
         columns += ['count(*) AS "n"', *(f'{p.lift} AS "{p.name}"' for p in side.parts)]

@@ -72,7 +72,7 @@ class Side:
 
     `columns` are expressions over the input, kept as "c0", "c1", ...; `required` are those that a join equates, so that NULL
     has no partner. `route` are the columns by whose hash rows find their partition; None: every partition has all rows.
-    With `timed` each row keeps its event time ("ts"), else only its slot of `slot` microseconds.
+    Of its event time a row keeps its slot of `slot` microseconds; with `timed` that is the event time itself.
     State: rows, or one row per distinct columns and slot, for as long as a partner may come.
     """
 

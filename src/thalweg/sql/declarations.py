@@ -20,9 +20,11 @@ READER_OPTIONS: dict[str, tuple[str, ...]] = {
 }
 STREAM_OPTIONS = (
     "format", "path", "time", "watermark", "files_per_batch", "bytes_per_batch", "late_rows", "idle_timeout", "on_bad_file",
+    "rate", "distinct",
 )  # fmt: skip
-TABLE_OPTIONS = ("format", "path")
+TABLE_OPTIONS = ("format", "path", "rows", "distinct")
 RESERVED_PREFIX = "__"
+_NUMBER = re.compile(r"\d{1,15}(\.\d+)?(e[+-]?\d{1,2})?", re.IGNORECASE | re.ASCII)
 _BYTES = re.compile(r"[1-9]\d{0,17}\s*([kmgt]b?|b)?", re.IGNORECASE)
 
 
@@ -83,6 +85,8 @@ def stream(source: Source, declared: Declaration) -> Stream:
         idle_timeout=given.get("idle_timeout", _timeout),
         on_bad_file=given.get("on_bad_file", _one_of("stop", "skip")) or "stop",
         options=given.reader_options(format_),
+        rate=given.get("rate", _rate),
+        distinct=given.get("distinct", lambda text: _distinct(text, columns)) or (),
     )
 
 
@@ -92,7 +96,15 @@ def relation(source: Source, declared: Declaration) -> Relation:
     given = _options(source, declared, TABLE_OPTIONS)
     format_ = given.format()
     path = given.get("path", _filled, required="path = 'data/person.csv', where the file is,")
-    return Relation(declared.name, columns, format_, path or "", given.reader_options(format_))
+    return Relation(
+        name=declared.name,
+        columns=columns,
+        format=format_,
+        path=path or "",
+        options=given.reader_options(format_),
+        rows=given.get("rows", _count),
+        distinct=given.get("distinct", lambda text: _distinct(text, columns)) or (),
+    )
 
 
 @dataclass(frozen=True)
@@ -158,10 +170,15 @@ def _columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
     return tuple(Column(c.name, c.type) for c in declared.columns)
 
 
-def _time_column(text: str, columns: tuple[Column, ...]) -> str:
+def _column(text: str, columns: tuple[Column, ...]) -> Column:
     column = next((c for c in columns if c.name.lower() == text.lower()), None)
     if column is None:
         raise OptionError(f"unknown column {text}", suggestion(text, [c.name for c in columns], "columns are"))
+    return column
+
+
+def _time_column(text: str, columns: tuple[Column, ...]) -> str:
+    column = _column(text, columns)
     if column.type != "TIMESTAMP":
         raise OptionError(f"the time column {column.name} is {column.type}, not TIMESTAMP", f"declare it as {column.name} TIMESTAMP")
     return column.name
@@ -192,6 +209,26 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10) or int(text) == 0:
         raise OptionError(f"{text!r} is not a whole number above zero", "write a number like 4")
     return int(text)
+
+
+def _rate(text: str) -> float:
+    if not _NUMBER.fullmatch(text.strip()) or float(text) <= 0:
+        raise OptionError(f"{text!r} is not a number above zero", "write rows per second of event time, like 2000")
+    return float(text)
+
+
+def _distinct(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, int], ...]:
+    """Columns and counts, as in `'auction: 1000, channel: 4'`."""
+    found: dict[str, int] = {}
+    for pair in text.split(","):
+        written, colon, count = pair.rpartition(":")
+        if not colon or not written.strip():
+            raise OptionError(f"{pair.strip()!r} is not a column and a count", "write them like 'auction: 1000, channel: 4'")
+        name = _column(written.strip().strip("`"), columns).name
+        if name in found:
+            raise OptionError(f"column {name} is counted twice", "keep one of the counts")
+        found[name] = _count(count.strip())
+    return tuple(sorted(found.items()))
 
 
 def _bytes(text: str) -> str:

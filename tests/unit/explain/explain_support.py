@@ -22,7 +22,7 @@ COLUMNS = "auction BIGINT, price BIGINT, channel STRING, at TIMESTAMP"
 START = datetime(2026, 1, 1)
 
 
-def stream_sql(path: Path | str = "data/bid") -> str:
+def stream_sql(path: Path | str = "nowhere/bid") -> str:
     return f"CREATE STREAM bid ({COLUMNS}) WITH (format = 'parquet', path = '{path}', time = 'at', watermark = '2 seconds');"
 
 

@@ -26,7 +26,7 @@ PAIRS = """CREATE QUERY pairs AS SELECT b.price, s.shop FROM bid AS b [RANGE 20 
   WHERE b.auction = s.auction AND b.channel <> s.shop;"""
 
 
-def streams_sql(root: Path | str = "data") -> str:
+def streams_sql(root: Path | str = "nowhere") -> str:
     """Bids and sales."""
     given = {"bid": "auction BIGINT, price BIGINT, channel STRING", "sale": "auction BIGINT, shop STRING"}
     return "".join(

@@ -87,4 +87,4 @@ def test_the_graph_before() -> None:
 
 def test_statistics_are_assumed_before_anything_ran() -> None:
     (group,) = windows(query_sql(tumbling(10)))["groups"]
-    assert group["statistics"]["measured"] == []
+    assert group["statistics"]["origins"] == dict.fromkeys(("rate", "keys", "batch_seconds"), "assumed")

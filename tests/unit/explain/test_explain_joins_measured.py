@@ -21,8 +21,8 @@ def test_steps_and_state_are_measured(tmp_path: Path, evaluate: str) -> None:
     assert run["measured"]["steps"][evaluate][1] > 0
     assert (run["measured"]["state_rows"] > 0) == (evaluate != "snapshot")
     assert any(s["measured"]["state_rows"] > 0 and s["measured"]["state_bytes"] > 0 for s in join["sides"])
-    assert {"groups", "batch_seconds"} == set(join["statistics"]["measured"])
-    assert all(i["measured"] == ["rows", "keys", "sets"] for i in join["inputs"])
+    assert join["statistics"]["origins"] == {"groups": "measured", "batch_seconds": "measured"}
+    assert all(i["origins"] == dict.fromkeys(("rate", "share", "keys", "sets"), "measured") for i in join["inputs"])
     assert "  finish " in found.text and "in all" in found.text and "measured in batch 3" in found.text
     assert max(map(len, found.text.splitlines())) <= 110
 

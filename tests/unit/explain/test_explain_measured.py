@@ -37,7 +37,8 @@ def test_every_step_is_measured_or_inside_a_result(engine: LocalEngine) -> None:
 
 def test_statistics_are_measured(engine: LocalEngine) -> None:
     (group,) = analyzed(engine).data["windows"]["groups"]
-    assert group["statistics"] == {"rate": 50.0, "keys": 20.0, "batch_seconds": 40.0, "measured": ["rate", "keys"]}
+    origins = dict.fromkeys(("rate", "keys", "batch_seconds"), "measured")
+    assert group["statistics"] == {"rate": 50.0, "keys": 20.0, "batch_seconds": 40.0, "origins": origins}
 
 
 def test_text_has_both(engine: LocalEngine) -> None:

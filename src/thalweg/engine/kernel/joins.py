@@ -18,7 +18,7 @@ from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
 from thalweg.plan import invalidation, join_sql
 from thalweg.plan.arithmetic import route_sql
-from thalweg.plan.instants import alive_instants, final_instants, needed_slots
+from thalweg.plan.instants import alive_instants, block_of, final_instants, needed_slots
 from thalweg.plan.join_views import Shape, grouped, merge_side_sql, side_cut
 from thalweg.plan.nodes import Side
 from thalweg.plan.ranges import LOWEST, Range
@@ -63,17 +63,24 @@ class JoinWork:
     def _keep(self, side: Side) -> None:
         """What stays of a side: all but the slots that nobody needs, or what the strategy of its join leaves."""
         started = time.perf_counter()
-        user, number = next((s, n) for s in self.compiled.joins for n, id in enumerate(s.join.sides) if id == side.id)
-        if user.join.invalidate != invalidation.SLOT and side.id in self.present:
-            fresh = [n for n in user.streams if self.arrived.get(user.sides[n].id)]
-            left = invalidation.left_sql(user, number, self.frontiers, fresh)
-            if left is not None:
-                table = query(left)
-                self.shelf.replace(side.id, table)
-                self.report.time(f"keep {side.id}", table.num_rows, time.perf_counter() - started)
-                return
+        users = [(s, n) for s in self.compiled.joins for n, id in enumerate(s.join.sides) if id == side.id]
+        gone = [self._gone(shape, number) for shape, number in users]
+        if side.id in self.present and all(gone):
+            table = query(f'SELECT * FROM "side_{side.id}" WHERE NOT ({" AND ".join(f"({g})" for g in gone)})')
+            self.shelf.replace(side.id, table)
+            self.report.time(f"keep {side.id}", table.num_rows, time.perf_counter() - started)
+            return
         tables = [*self.arrived.get(side.id, []), *self.moved[side.id]]
-        self.shelf.keep(side.id, tables, self.needed[side.id], self._merging(side))
+        blocks = [block_of(shape, number) for shape, number in users]
+        block = None if None in blocks else max(b for b in blocks if b is not None)
+        self.shelf.keep(side.id, tables, self.needed[side.id], self._merging(side), block)
+
+    def _gone(self, shape: Shape, number: int) -> str | None:
+        """The rows that a join's strategy takes out of one of its sides; None where it drops files, or looks at no row."""
+        if shape.join.invalidate == invalidation.SLOT:
+            return None
+        fresh = [n for n in shape.streams if self.arrived.get(shape.sides[n].id)]
+        return invalidation.gone_sql(shape, number, self.frontiers, fresh)
 
     def _bring(self, side: Side) -> None:
         """Register all that is known of a side, and apart from each other what is old and what is new."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from thalweg.engine.faults import reach
 from thalweg.engine.kernel.connection import HASH, connection, query
 from thalweg.engine.task import Report, Task
 from thalweg.plan.ranges import LOWEST
-from thalweg.state.compaction import to_merge
+from thalweg.state.compaction import to_merge, to_rewrite
 from thalweg.state.files import overlaps, read_state, write_state
 from thalweg.state.manifest import Manifest, StateFile
 
@@ -54,17 +54,29 @@ class Shelf:
         anywhere = self.before.hash != HASH
         return [self._own_rows(f, cut) for f in files if anywhere or overlaps(f, part, parts)]
 
-    def keep(self, id: str, tables: list[pa.Table], oldest: int, merge: Merge | None) -> None:
-        """Write what later batches need, merging small files on the way."""
+    def keep(self, id: str, tables: list[pa.Table], oldest: int, merge: Merge | None, block: int | None = None) -> None:
+        """Write what later batches need, merging small files on the way.
+
+        With `block` only files of the same so many slots are merged, and files at the edge are cut: what has expired is gone soon.
+        """
         kept = [k for t in tables if (k := from_slot(t, oldest)).num_rows]
-        merging = to_merge(self.files(id, oldest))
-        if not kept and not merging:
+        files = self.files(id, oldest)
+        if block is None:
+            self._rewrite(id, kept, to_merge(files), oldest, merge)
+            return
+        self._rewrite(id, kept, (), oldest, merge)
+        for group in to_rewrite(files, oldest, block):
+            self._rewrite(id, [], group, oldest, merge)
+
+    def _rewrite(self, id: str, tables: list[pa.Table], files: Sequence[StateFile], oldest: int, merge: Merge | None) -> None:
+        """Write new tables and what is still needed of some files as one file in their place."""
+        if not tables and not files:
             return
         started = time.perf_counter()
-        whole = stack([*kept, *(from_slot(self.read(f), oldest) for f in merging)])
-        if merging:
+        whole = stack([*tables, *(from_slot(self.read(f), oldest) for f in files)])
+        if files:
             whole = merge(whole) if merge is not None else whole
-            self.report.merged += [f.path for f in merging]
+            self.report.merged += [f.path for f in files]
         self._write(id, whole)
         self.report.time(f"keep {id}", whole.num_rows, time.perf_counter() - started)
 

@@ -1,0 +1,155 @@
+"""Statistics of streams and tables from their first file, before any of it is read as a stream. Only counts and times leave DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import lru_cache
+from itertools import islice
+from os import DirEntry, scandir
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.engine.kernel.chunks import check_footers, files_sql, scan_sql
+from thalweg.engine.kernel.connection import open_connection
+from thalweg.engine.kernel.relations import relation_files
+from thalweg.errors import DataError
+from thalweg.known import Sampled, side_name, sides_to_sample
+from thalweg.logical.stream import Relation, Stream
+from thalweg.plan.build import AnyQuery
+from thalweg.plan.join_views import statistics_sql
+from thalweg.plan.nodes import TIME, Side
+from thalweg.plan.ranges import LOWEST
+from thalweg.planning import counted
+from thalweg.sources.files import GLOBS
+
+ROWS = 50_000
+"""The rows of a file that are looked at."""
+FILES = 1_000
+"""The files of a directory among which the first is looked for."""
+SECONDS = 1.0
+"""How long a look at a file may take; after half of it no further side is counted."""
+Stamp = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the first file says: rows per second of a stream or rows of a table, and of each side as in `Seen`."""
+
+    rows: float | None
+    sides: tuple[tuple[str, tuple[float, float, float]], ...]
+
+
+def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: Iterable[AnyQuery]) -> Sampled:
+    """What files say of all that queries read; nothing of what has no files, or bad ones."""
+    rows: dict[str, float] = {}
+    sides: dict[str, tuple[float, float, float]] = {}
+    wanted = sides_to_sample(queries)
+    sources: tuple[Stream | Relation, ...] = (*streams, *relations)
+    for source in sources:
+        mine = tuple(s for s in wanted if s.source == source.name)
+        found = _looked(source, mine) if mine else None
+        if found is not None:
+            rows |= {source.name: found.rows} if found.rows is not None else {}
+            sides |= dict(found.sides)
+    return Sampled(rows, sides)
+
+
+def _looked(source: Stream | Relation, sides: tuple[Side, ...]) -> Look | None:
+    try:
+        files = _table_files(source) if isinstance(source, Relation) else _first_file(source)
+        return _look(source, sides, files) if files else None
+    except (duckdb.Error, pa.ArrowException, OSError, DataError, ValueError):
+        return None
+
+
+def _first_file(stream: Stream) -> tuple[Stamp, ...]:
+    """The file that is read first: the oldest, of the first few that the directory lists."""
+    if stream.path is None or stream.format not in GLOBS or "://" in stream.path:
+        return ()
+    with scandir(stream.path) as entries:
+        pattern = dict(stream.options).get("glob", GLOBS[stream.format])
+        found = [_stamp(e) for e in islice(entries, FILES) if _is_data(e, pattern)]
+    return tuple(sorted(found, key=lambda s: (s[1], s[0]))[:1])
+
+
+def _is_data(entry: DirEntry[str], pattern: str) -> bool:
+    return fnmatch(entry.name, pattern) and not entry.name.startswith((".", "_")) and entry.is_file() and entry.stat().st_size > 0
+
+
+def _table_files(relation: Relation) -> tuple[Stamp, ...]:
+    return tuple(_stamp(p) for p in islice(relation_files(relation), FILES))
+
+
+def _stamp(file: DirEntry[str] | Path) -> Stamp:
+    found = file.stat()
+    return str(Path(file)), found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=256)
+def _look(source: Stream | Relation, sides: tuple[Side, ...], files: tuple[Stamp, ...]) -> Look:
+    """A look at files that are as their stamps say."""
+    paths, end = [path for path, _, _ in files], monotonic() + SECONDS / 2
+    with _limited() as con:
+        con.execute(f"CREATE TEMP TABLE scan AS {_rows_sql(source, paths[0], sides)} LIMIT {ROWS}").fetchall()
+        total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
+        known = _table_rows(source, paths, total) if isinstance(source, Relation) else _rate(source, paths[0], total, low, top)
+        return Look(known, tuple((side_name(s), _counted(con, s, total)) for s in sides if total and monotonic() < end))
+
+
+@contextmanager
+def _limited() -> Iterator[Any]:
+    """A connection of its own, whose statements end when the time is up."""
+    con = open_connection()
+    timer = Timer(SECONDS, con.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield con
+    finally:
+        timer.cancel()
+        timer.join()
+        con.close()
+
+
+def _rows_sql(source: Stream | Relation, path: str, sides: Sequence[Side]) -> str:
+    """The rows of a file as a task reads them, with the columns that are asked for; those of a table have no time."""
+    texts = "".join(text for s in sides for text in (*s.columns, *s.where))
+    columns = [c for c in source.columns if _quoted(c.name) in texts]
+    if isinstance(source, Stream):
+        return scan_sql(source, files_sql(source, [path]), [c.name for c in columns])
+    cast = [f"CAST({_quoted(c.name)} AS {c.type}) AS {_quoted(c.name)}" for c in columns]
+    return f"SELECT {', '.join([*cast, f'0 AS {TIME}'])} FROM {files_sql(source, [path])}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _rate(stream: Stream, path: str, rows: int, low: int | None, top: int | None) -> float | None:
+    """Rows per second of event time, of the whole file where its footer says so."""
+    facts = check_footers(stream, [path])
+    if facts is not None:
+        rows, low, top = facts.rows, facts.low, facts.top
+    return rows * 1e6 / (top - low) if low is not None and top is not None and top > low else None
+
+
+def _table_rows(relation: Relation, paths: list[str], rows: int) -> float | None:
+    """The rows of a table, if they are few or footers count them."""
+    if relation.format == "parquet":
+        return float(sum(pq.read_metadata(p).num_rows for p in paths))
+    return float(rows) if len(paths) == 1 and rows < ROWS else None
+
+
+def _counted(con: Any, side: Side, rows: int) -> tuple[float, float, float]:
+    """The share of rows that a side takes and its distinct values, as they are measured of a batch."""
+    chosen, values, keys = con.execute(statistics_sql(side), {"frontier": LOWEST}).fetchall()[0]
+    return counted([(rows, max(chosen, 1), values, keys)])

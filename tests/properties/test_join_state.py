@@ -1,0 +1,60 @@
+"""What a join of rows keeps: no row longer than a partner may come, in few files, under every strategy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from thalweg.config import Config
+from thalweg.logical.join import JoinQuery
+from thalweg.planning import planner_for
+from thalweg.testing.bound import bind_statements
+from thalweg.testing.comparison import compare
+from thalweg.testing.feeds import write_batches
+from thalweg.testing.local import LocalEngine
+from thalweg.testing.reference_joins import reference_join
+
+STRATEGIES = ("slot", "probe", "probe-and-insert", "probe-all", "both-all")
+BATCHES, ROWS, STEP = 60, 40, 500_000
+STREAM = "CREATE STREAM {n} (k BIGINT, x BIGINT, at TIMESTAMP) WITH (format='parquet', path='{d}/{n}', time='at', watermark='0 seconds');"
+SHORT = "CREATE QUERY short AS SELECT a.k, a.x, b.x AS y FROM a [RANGE 2 SECONDS], b [RANGE 4 SECONDS] WHERE a.k = b.k;"
+LONG = "CREATE QUERY long AS SELECT a.k, a.x, b.x AS y FROM a [RANGE 7 SECONDS], b [RANGE 4 SECONDS] WHERE a.k = b.k;"
+
+
+def rows(batch: int, stream: int) -> pa.Table:
+    seed = batch * 100_003 + stream * 7_919
+    return duckdb.sql(
+        f"""SELECT (hash(i + {seed}) % 9)::BIGINT AS k, (hash(i + {seed} + 77) % 10)::BIGINT AS x,
+            make_timestamp(({batch} * {STEP} + i * {STEP} // {ROWS})::BIGINT) AS at FROM range({ROWS}) AS r(i)"""
+    ).to_arrow_table()
+
+
+def run(root: Path, queries: str, strategy: str) -> list[tuple[int, int]]:
+    """Rows and files of state after every batch; results are checked."""
+    bound = bind_statements("".join(STREAM.format(n=n, d=root) for n in "ab") + queries)
+    planner = planner_for(Config(invalidate=strategy))
+    engine = LocalEngine(root / strategy, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2)
+    batches, kept = [], []
+    for i in range(BATCHES):
+        batches.append({n: rows(i, k) for k, n in enumerate("ab")})
+        engine.batch([(n, str(write_batches(root / strategy / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
+        kept.append((sum(f.rows for f in engine.runner.manifest.files), len(engine.runner.manifest.files)))
+    for query in bound.queries.values():
+        assert isinstance(query, JoinQuery)
+        compare(engine.results(query), reference_join(query, bound.streams, batches))
+    return kept
+
+
+def test_slot_keeps_no_more_than_the_least_of_the_others(tmp_path: Path) -> None:
+    kept = {s: run(tmp_path, LONG, s) for s in STRATEGIES}
+    least = [min(kept[s][i][0] for s in STRATEGIES[1:]) for i in range(BATCHES)]
+    assert all(slot[0] <= other for slot, other in zip(kept["slot"], least, strict=True))
+    assert max(files for _, files in kept["slot"]) <= 2 * 2 * 3 * 9, "two sides in two hash ranges: a few files per block of the window"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_side_that_two_joins_share_keeps_what_the_longer_window_needs(tmp_path: Path, strategy: str) -> None:
+    run(tmp_path, SHORT + LONG, strategy)

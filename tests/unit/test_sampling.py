@@ -1,0 +1,145 @@
+"""Statistics that are sampled from the first file of a stream or table."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from time import perf_counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from statistics_support import WINDOWS, join, stream_sql, window_statistics, write
+
+from thalweg import sampling
+from thalweg.engine.kernel.connection import open_connection
+from thalweg.known import Sampled
+from thalweg.session import Session
+from thalweg.state.manifest import Manifest
+from thalweg.testing.bound import bind_statements
+
+ALL_SAMPLED = {"rate": "sampled", "share": "sampled", "keys": "sampled", "batch_seconds": "assumed"}
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_a_directory_of_files(tmp_path: Path, format: str) -> None:
+    write(tmp_path, format)
+    found = window_statistics(stream_sql("s", tmp_path, format=format), where="WHERE v < 3")
+    assert found["origins"] == ALL_SAMPLED
+    assert found["rate"] == pytest.approx(120, rel=0.05) and found["share"] == 0.3
+    assert found["keys"] == pytest.approx(20, rel=0.1)
+
+
+def test_both_sides_of_a_join(tmp_path: Path) -> None:
+    write(tmp_path / "s")
+    write(tmp_path / "r", per_second=4_000)
+    found = join(stream_sql("s", tmp_path / "s") + stream_sql("r", tmp_path / "r"), where="AND b.v < 3")
+    left, right = found["inputs"]
+    assert [left["origins"], right["origins"]] == [dict.fromkeys(("rate", "share", "keys", "sets"), "sampled")] * 2
+    assert left["rate"] == pytest.approx(400, rel=0.05) and right["rate"] == pytest.approx(1200, rel=0.05)
+    assert left["keys"] == pytest.approx(20, rel=0.1) and left["sets"] == pytest.approx(20, rel=0.1)
+    assert found["statistics"]["groups"] == pytest.approx(5, rel=0.1) and found["statistics"]["origins"]["groups"] == "sampled"
+
+
+def test_values_that_go_together_are_fewer_than_their_product(tmp_path: Path) -> None:
+    write(tmp_path)
+    options = ", distinct = 'k: 20, g: 5'"
+    left, _ = join(stream_sql("s", tmp_path, options) + stream_sql("r", options=options))["inputs"]
+    assert left["sets"] < 25 and left["origins"]["sets"] in ("sampled", "declared")
+
+
+def test_a_table(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", rows=60)
+    table = f"CREATE TABLE t (k BIGINT, v BIGINT) WITH (format = 'parquet', path = '{path}');"
+    text = (
+        "CREATE QUERY j AS SELECT a.g, COUNT(*) AS n FROM s AS a [RANGE 10 SECONDS], t AS b WHERE a.k = b.k GROUP BY a.g EVERY 10 SECONDS;"
+    )
+    _, found = join(stream_sql("s") + table, text=text)["inputs"]
+    assert found["rows"] == 60 and found["keys"] == pytest.approx(20, rel=0.2)
+    assert found["origins"] == dict.fromkeys(("rows", "share", "keys", "sets"), "sampled")
+
+
+def test_the_oldest_file_is_the_first(tmp_path: Path) -> None:
+    os.utime(write(tmp_path, per_second=100, name="9"), (1, 1))
+    write(tmp_path, per_second=400, name="0")
+    assert window_statistics(stream_sql("s", tmp_path))["rate"] == pytest.approx(100, rel=0.05)
+
+
+def test_the_footer_counts_what_the_sample_leaves_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path)
+    monkeypatch.setattr(sampling, "ROWS", 1)
+    assert window_statistics(stream_sql("s", tmp_path))["rate"] == pytest.approx(400, rel=0.05)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_a_corrupt_file_gives_nothing(tmp_path: Path, format: str) -> None:
+    (tmp_path / f"0.{format}").write_bytes(b"\x00not, what\nit: seems{\xff\xfe")
+    found = window_statistics(stream_sql("s", tmp_path, format=format))
+    assert set(found["origins"].values()) == {"assumed"} and (found["rate"], found["keys"]) == (1000, 100)
+
+
+def test_a_file_of_another_schema_gives_nothing(tmp_path: Path) -> None:
+    write(tmp_path)
+    stream = stream_sql("s", tmp_path).replace("k BIGINT", "k DATE")
+    assert set(window_statistics(stream)["origins"].values()) == {"assumed"}
+
+
+@pytest.mark.parametrize("names", [(), ("0.csv",), (".0.parquet", "_0.parquet")])
+def test_nothing_to_sample(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        write(tmp_path, format=name.split(".")[-1]).rename(tmp_path / name)
+    assert set(window_statistics(stream_sql("s", tmp_path))["origins"].values()) == {"assumed"}
+
+
+def test_one_moment_has_no_rate(tmp_path: Path) -> None:
+    write(tmp_path, rows=1)
+    assert window_statistics(stream_sql("s", tmp_path))["origins"]["rate"] == "assumed"
+
+
+def test_a_condition_that_no_row_of_the_sample_meets_still_plans(tmp_path: Path) -> None:
+    write(tmp_path)
+    found = window_statistics(stream_sql("s", tmp_path), where="WHERE v > 1000")
+    assert 0 < found["share"] < 0.001 and found["rate"] > 0
+
+
+def test_files_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path)
+    opened = []
+
+    def counting() -> Any:
+        opened.append(1)
+        return open_connection()
+
+    monkeypatch.setattr(sampling, "open_connection", counting)
+    session = Session("nowhere")
+    session.sql(stream_sql("s", tmp_path) + WINDOWS.format(where=""))
+    assert session.explain().data == session.explain().data and len(opened) == 1
+    write(tmp_path, per_second=100)
+    session.explain()
+    assert len(opened) == 2
+
+
+def test_a_look_that_takes_too_long_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "csv")
+    monkeypatch.setattr(sampling, "SECONDS", 0.0)
+    bound = bind_statements(stream_sql("s", tmp_path, format="csv") + WINDOWS.format(where=""))
+    assert sampling.sample(bound.streams.values(), (), bound.queries.values()).sides == Sampled().sides
+
+
+def test_it_takes_little_time(tmp_path: Path) -> None:
+    write(tmp_path, rows=1_000_000, per_second=10_000)
+    bound = bind_statements(stream_sql("s", tmp_path) + WINDOWS.format(where=""))
+    started = perf_counter()
+    assert sampling.sample(bound.streams.values(), (), bound.queries.values()).rows["s"] == pytest.approx(10_000, rel=0.01)
+    assert perf_counter() - started < 1.5
+
+
+def test_a_running_session_plans_by_one_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path)
+    session = Session("nowhere")
+    session.sql(stream_sql("s", tmp_path) + WINDOWS.format(where=""))
+    assert session._planner().sampled == Sampled()
+    monkeypatch.setattr(session, "_runner", SimpleNamespace(manifest=Manifest()))
+    first = session._planner().sampled
+    write(tmp_path, per_second=100)
+    assert first.rows["s"] == pytest.approx(400, rel=0.05) and session._planner().sampled is first
