@@ -35,9 +35,9 @@ def batches(count: int = 6, rows: int = 40) -> list[pa.Table]:
     return made
 
 
-def stream_sql(path: Path, more: str = "", format: str = "parquet") -> str:
-    """The stream `s` over a directory."""
-    return f"CREATE STREAM s ({COLUMNS}) WITH (format = '{format}', path = '{path}', time = 'at', watermark = '2 seconds'{more});"
+def stream_sql(path: Path, more: str = "", format: str = "parquet", name: str = "s") -> str:
+    """A stream over a directory."""
+    return f"CREATE STREAM {name} ({COLUMNS}) WITH (format = '{format}', path = '{path}', time = 'at', watermark = '2 seconds'{more});"
 
 
 def session_on(spark: Any, root: Path, sql: str) -> Session:

@@ -1,4 +1,7 @@
-"""The real process, killed with -9 at random moments and started again, gives the results of an undisturbed run."""
+"""The real process, killed with -9 at random moments and started again, gives the results of an undisturbed run.
+
+It runs windows, a join of rows, and aggregates over a join whose results are kept as totals (delta) or as credits (expiry).
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,47 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 from support import QUERIES, batches, stream_sql
 
-from thalweg.testing.bound import bind_statements
+from thalweg.logical.join import JoinQuery
+from thalweg.logical.query import Query
+from thalweg.status import read_status
+from thalweg.testing.bound import Bound, bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.reference import reference
+from thalweg.testing.reference_joins import reference_join
 
 KILLS = int(os.environ.get("THALWEG_KILLS", "5"))
-BATCHES = 12 * KILLS
-
+SHARES = {"delta": (KILLS + 1) // 2, "expiry": KILLS // 2}
+BATCHES_PER_KILL = 8
+PATIENCE = 300 + 10 * KILLS
 
 QUICK = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+
+JOIN = "FROM s [RANGE 20 SECONDS], r [RANGE 10 SECONDS] WHERE s.v = r.v GROUP BY s.k EVERY 1 SECOND"
+PAIRS = "CREATE QUERY pairs AS SELECT s.k, s.v, s.at, r.at AS replied FROM s [RANGE 2 SECONDS], r [RANGE 1 SECOND] WHERE s.v = r.v;"
+CHANGES = f"CREATE QUERY changes AS SELECT s.k, COUNT(*) AS n {JOIN} EMIT CHANGES;"
+AGGREGATES = {"delta": "COUNT(*) AS n, SUM(r.v) AS total", "expiry": "MAX(r.v) AS high, MIN(r.at) AS first"}
+
+
+def script(root: Path, evaluate: str) -> str:
+    """Two streams, one file of each a micro-batch, windows over one of them and joins of both."""
+    streams = [stream_sql(root / name, ", files_per_batch = 1", name=name) for name in ("s", "r")]
+    joined = f"CREATE QUERY joined AS SELECT s.k, {AGGREGATES[evaluate]} {JOIN};"
+    return "\n".join([f"SET plan.evaluate = '{evaluate}';", *streams, QUERIES, PAIRS, joined, CHANGES])
+
+
+def replies(rows: pa.Table) -> pa.Table:
+    """The same rows 1.5 s later."""
+    return rows.set_column(rows.schema.get_field_index("at"), "at", pc.add(rows["at"], timedelta(seconds=1.5)))
 
 
 def start(app: Path, root: Path) -> subprocess.Popen[bytes]:
@@ -34,33 +63,50 @@ def last_batch(root: Path) -> int:
     return max((int(p.stem) for p in (root / "manifests").glob("[0-9]*.json")), default=-1)
 
 
+def kill_in_mid_run(app: Path, root: Path, moment: float) -> None:
+    """Start the process, and kill it so many seconds after it has committed a batch."""
+    before, process = last_batch(root), start(app, root)
+    deadline = time.monotonic() + 120
+    while last_batch(root) == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(moment)
+    assert process.poll() is None, f"ended before it was killed: {process.communicate()[0].decode()}"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def assert_whole(root: Path) -> None:
     """Whatever is visible can be read to the end."""
     for path in (root / "results").glob("*/*.parquet"):
         pq.read_table(path)
 
 
-def test_kill_nine(tmp_path: Path) -> None:
-    rng = random.Random(7)
+def undisturbed(query: Query | JoinQuery, bound: Bound, fed: list[dict[str, pa.Table]]) -> pa.Table:
+    """What the definition gives."""
+    if isinstance(query, JoinQuery):
+        return reference_join(query, bound.streams, fed)
+    return reference(query, bound.streams[query.stream], [b[query.stream] for b in fed])
+
+
+@pytest.mark.timeout(2 * PATIENCE + 60 * KILLS)
+@pytest.mark.parametrize("evaluate", SHARES)
+def test_kill_nine(evaluate: str, tmp_path: Path) -> None:
+    kills, rng = SHARES[evaluate], random.Random(evaluate)
     app, root = tmp_path / "app.sql", tmp_path / "run"
-    app.write_text(stream_sql(tmp_path / "in", ", files_per_batch = 1") + QUERIES)
+    app.write_text(script(tmp_path, evaluate))
     bound = bind_statements(app.read_text())
-    stream = bound.streams["s"]
-    tables = batches(BATCHES, rows=400)
-    write_batches(tmp_path / "in", stream, tables)
-    for _ in range(KILLS):
-        before, process = last_batch(root), start(app, root)
-        deadline = time.monotonic() + 120
-        while last_batch(root) == before and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(rng.uniform(0, 1.2))
-        assert process.poll() is None, f"ended before it was killed: {process.communicate()[0].decode()}"
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+    fed = [{"s": rows, "r": replies(rows)} for rows in batches(BATCHES_PER_KILL * max(kills, 1), rows=400)]
+    for name, stream in bound.streams.items():
+        write_batches(tmp_path / name, stream, [b[name] for b in fed])
+    for _ in range(kills):
+        kill_in_mid_run(app, root, rng.uniform(0, 1.2))
         assert_whole(root)
     process = start(app, root)
-    said, _ = process.communicate(timeout=300)
+    said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said.decode()
-    assert last_batch(root) == BATCHES - 1
+    assert last_batch(root) == len(fed) - 1
+    assert evaluate in {f.window for f in read_status(root).fragments}
     for query in bound.queries.values():
-        compare(pq.read_table(root / "results" / query.name), reference(query, stream, tables))
+        expected = undisturbed(query, bound, fed)
+        assert expected.num_rows > 0
+        compare(pq.read_table(root / "results" / query.name), expected)

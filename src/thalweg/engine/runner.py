@@ -29,12 +29,10 @@ from thalweg.state.directory import Directory, write_atomic
 from thalweg.state.files import sweep
 from thalweg.state.manifest import Counts, Manifest, Seen, Staged, StateFile
 
-# Batches after which the plan is looked at again.
-LOOKS = (1, 4)
-LOOK_EVERY = 32
+# Batches after which it is asked whether another plan would be better: two early ones, and every so many.
+REPLAN_AFTER, REPLAN_EVERY = (1, 4), 32
 # Batches that count distinct values for the statistics of joins.
-LOOK_AT = (0, 1, 4)
-LOOK_AGAIN = 8
+COUNT_IN, COUNT_EVERY = (0, 1, 4), 8
 # Rows of partial aggregates and state up to which a batch needs no exchange.
 FEW_ROWS = 100_000
 Job = Callable[[Any, Task], list[Report]]
@@ -153,7 +151,7 @@ class Runner:
 
     def _is_time(self) -> bool:
         """Soon after the start, when the first statistics are there, and now and then."""
-        return self._planned is not None and (self.manifest.batch in LOOKS or self.manifest.batch % LOOK_EVERY == LOOK_EVERY - 1)
+        return self._planned is not None and (self.manifest.batch in REPLAN_AFTER or self.manifest.batch % REPLAN_EVERY == REPLAN_EVERY - 1)
 
     def _better_plan(self, w: Workload) -> bool:
         """Whether planning again would clearly pay. While an earlier switch is still going on, it waits."""
@@ -191,7 +189,7 @@ class Runner:
             frontiers={s.name: before.frontiers.get(s.name) for s in plan.streams},
             tops={s.name: before.tops.get(s.name) for s in plan.streams},
             idle=tuple(idle),
-            look=bool(plan.joins) and (batch in LOOK_AT or batch % LOOK_AGAIN == LOOK_AGAIN - 1),
+            look=bool(plan.joins) and (batch in COUNT_IN or batch % COUNT_EVERY == COUNT_EVERY - 1),
             fault=self.fault,
         )
 

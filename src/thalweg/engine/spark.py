@@ -29,6 +29,8 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.python.worker.reuse": "true",
+    # Hadoop starts a process (chmod) for every local file it makes; without files of checksums beside them there are half as many.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

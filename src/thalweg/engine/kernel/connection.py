@@ -60,6 +60,25 @@ def query(sql: str, params: Mapping[str, int] | None = None) -> pa.Table:
     return relation.to_arrow_table()
 
 
+class Tables:
+    """Arrow tables that statements may name, with their columns, until the block ends."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, set[str]] = {}
+
+    def offer(self, name: str, table: pa.Table) -> None:
+        """Give a table a name, in the place of another that had it."""
+        connection().register(name, table)
+        self.columns[name] = set(table.column_names)
+
+    def __enter__(self) -> Tables:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in self.columns:
+            connection().unregister(name)
+
+
 def infer_type(sql: str, columns: Mapping[str, str]) -> str:
     """The type of an expression over typed columns, by the engine that will run it; duckdb.Error if it has none."""
     fields = ", ".join(f'CAST(NULL AS {t}) AS "{n.replace(chr(34), chr(34) * 2)}"' for n, t in columns.items()) or "1"

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import receive
 from thalweg.engine.kernel.compiled import compiled, manifest
-from thalweg.engine.kernel.connection import connection, query
+from thalweg.engine.kernel.connection import Tables, query
 from thalweg.engine.kernel.joins import RESULT
 from thalweg.engine.kernel.reporting import REPORT, partition, reported
 from thalweg.engine.kernel.shelf import Shelf, renamed, stack
@@ -47,13 +47,15 @@ class _Finish:
         self.compiled = compiled(task.plan)
         self.shelf = Shelf(task, report, manifest(task.manifest))
         self.needed = needed_slots(self.compiled.plan, frontiers)
+        self.offered = Tables()
 
     def run(self) -> None:
         """Every query once, whichever of its plans are running."""
-        for shape in {s.query.name: s for s in self.compiled.joins if s.query.every is not None}.values():
-            started = time.perf_counter()
-            rows = self._changes(shape) if shape.query.changes else self._groups(shape)
-            self.report.time(f"finish {shape.query.name}", rows, time.perf_counter() - started)
+        with self.offered:
+            for shape in {s.query.name: s for s in self.compiled.joins if s.query.every is not None}.values():
+                started = time.perf_counter()
+                rows = self._changes(shape) if shape.query.changes else self._groups(shape)
+                self.report.time(f"finish {shape.query.name}", rows, time.perf_counter() - started)
 
     def _groups(self, shape: Shape) -> int:
         partial = self.tables.get(RESULT + shape.query.name)
@@ -64,7 +66,7 @@ class _Finish:
     def _now(self, shape: Shape, partial: list[pa.Table]) -> str:
         """The SQL of the groups of this batch; how many an instant has is a statistic."""
         whole = stack(partial)
-        connection().register("partial", whole)
+        self.offered.offer("partial", whole)
         self.report.groups[shape.query.name] = whole.num_rows / max(len(pc.unique(whole.column("i"))), 1)
         return groups_sql(shape, PARTIAL)
 
@@ -79,10 +81,10 @@ class _Finish:
         partial = self.tables.get(RESULT + asked.name)
         sources = []
         if last:
-            connection().register("last", renamed(stack(last), "slot", "i"))
+            self.offered.offer("last", renamed(stack(last), "slot", "i"))
             sources.append("last")
         if partial:
-            connection().register("now", query(self._now(shape, partial)))
+            self.offered.offer("now", query(self._now(shape, partial)))
             sources.append("now")
         if not sources:
             return 0

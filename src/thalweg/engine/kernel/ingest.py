@@ -16,7 +16,7 @@ from thalweg.engine.faults import Aborted, reach
 from thalweg.engine.kernel.buckets import Sender, unpack
 from thalweg.engine.kernel.chunks import Facts, check_file, check_footers, files_sql, local_path, scan_sql
 from thalweg.engine.kernel.compiled import Compiled, compiled
-from thalweg.engine.kernel.connection import clean_message, connection, query, run
+from thalweg.engine.kernel.connection import Tables, clean_message, connection, query, run
 from thalweg.engine.task import Task, describe_error
 from thalweg.errors import DataError, InternalError
 from thalweg.logical.join import JoinQuery
@@ -86,9 +86,9 @@ class _StreamIngest:
         """Facts about what was read."""
         facts: dict[str, Any] = {"rows": 0, "late": 0, "untimed": 0, "top": None, "late_by_query": {}, "late_files": [], "bad": []}
         if chunks.tables:
-            connection().register("chunk", pa.concat_tables(chunks.tables))
-            self._read("chunk", facts)
-            connection().unregister("chunk")
+            with Tables() as tables:
+                tables.offer("chunk", pa.concat_tables(chunks.tables))
+                self._read("chunk", facts)
         if chunks.paths:
             self._read_files(chunks.paths, facts)
         facts["groups"], facts["sides"] = self.groups, self.kept

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.compiled import Compiled
-from thalweg.engine.kernel.connection import connection, in_order, query
+from thalweg.engine.kernel.connection import Tables, in_order, query
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
 from thalweg.plan import invalidation, join_sql
@@ -44,11 +44,11 @@ class JoinWork:
         self.moved: dict[str, list[pa.Table]] = {}
         self.present: dict[str, pa.Table] = {}
         self.slots: dict[str, list[int]] = {}
-        self.registered: set[str] = set()
+        self.tables = Tables()
 
     def run(self) -> None:
         """Sides, then joins, then what stays of the sides."""
-        try:
+        with self.tables:
             for side in self.compiled.plan.sides:
                 self._bring(side)
             for shape in self.compiled.joins:
@@ -56,9 +56,6 @@ class JoinWork:
             for side in self.compiled.plan.sides:
                 if side.id in self.needed:
                     self._keep(side)
-        finally:
-            for name in self.registered:
-                connection().unregister(name)
 
     def _keep(self, side: Side) -> None:
         """What stays of a side: all but the slots that nobody needs, or what the strategy of its join leaves."""
@@ -86,7 +83,7 @@ class JoinWork:
         """Register all that is known of a side, and apart from each other what is old and what is new."""
         if side.static:
             relation = next(r for r in self.compiled.plan.relations if r.name == side.source)
-            self._offer(f"side_{side.id}", relation_rows(relation, self.compiled.sides[side.id]))
+            self.tables.offer(f"side_{side.id}", relation_rows(relation, self.compiled.sides[side.id]))
             return
         cut = None if side.route is None else side_cut(side, self.task.partitions)
         self.moved[side.id] = self.shelf.foreign(side.id, cut)
@@ -95,10 +92,10 @@ class JoinWork:
             return
         whole = stack([*old, *new])
         self.present[side.id] = whole
-        self._offer(f"side_{side.id}", whole)
+        self.tables.offer(f"side_{side.id}", whole)
         if side.timed:
-            self._offer(f"old_{side.id}", stack(old) if old else whole.slice(0, 0))
-            self._offer(f"new_{side.id}", stack(new) if new else whole.slice(0, 0))
+            self.tables.offer(f"old_{side.id}", stack(old) if old else whole.slice(0, 0))
+            self.tables.offer(f"new_{side.id}", stack(new) if new else whole.slice(0, 0))
 
     def _join(self, shape: Shape) -> None:
         started = time.perf_counter()
@@ -159,13 +156,13 @@ class JoinWork:
         kept = []
         if fresh:
             born = query(join_sql.born_sql(shape, slots, final[0], fresh, pairs))
-            self._offer("born", born)
+            self.tables.offer("born", born)
             known.append(born)
             kept.append(query(join_sql.remaining_sql(shape, final[1] - 1, pairs)))
         self._keep_evaluation(shape, kept)
         if not known or not shown:
             return 0
-        self._offer("alive", stack(known))
+        self.tables.offer("alive", stack(known))
         self._offer_instants(shown)
         return self._send(shape, query(join_sql.alive_sql(shape)))
 
@@ -180,14 +177,14 @@ class JoinWork:
         sources = []
         if instants:
             self._offer_instants(instants)
-            self._offer("changes", query(join_sql.delta_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants))))
+            self.tables.offer("changes", query(join_sql.delta_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants))))
             sources.append("changes")
         if base:
-            self._offer("base", renamed(stack(base), "slot", "i"))
+            self.tables.offer("base", renamed(stack(base), "slot", "i"))
             sources.append("base")
         if not sources:
             return 0
-        self._offer("totals", query(join_sql.totals_sql(shape, sources)))
+        self.tables.offer("totals", query(join_sql.totals_sql(shape, sources)))
         self._keep_evaluation(shape, [query(join_sql.last_totals_sql(shape, final[1] - 1))])
         if not shown:
             return 0
@@ -199,7 +196,7 @@ class JoinWork:
         for number in shape.streams:
             side = shape.sides[number]
             if side.early and side.id in self.present:
-                self._offer(f"side_{side.id}", self._merged_side(side, self.present[side.id]))
+                self.tables.offer(f"side_{side.id}", self._merged_side(side, self.present[side.id]))
 
     def _keep_evaluation(self, shape: Shape, tables: list[pa.Table]) -> None:
         id = shape.join.id
@@ -208,7 +205,7 @@ class JoinWork:
             self.shelf.keep(id, tables, self.needed[id], merge)
 
     def _merged_lives(self, shape: Shape, whole: pa.Table) -> pa.Table:
-        self._offer("lives", whole)
+        self.tables.offer("lives", whole)
         return query(grouped(shape, ['"slot"'], 'SELECT * FROM "lives"'))
 
     def _merging(self, side: Side) -> Merge | None:
@@ -216,13 +213,13 @@ class JoinWork:
         return (lambda whole: self._merged_side(side, whole)) if side.early else None
 
     def _merged_side(self, side: Side, whole: pa.Table) -> pa.Table:
-        self._offer("pieces", whole)
+        self.tables.offer("pieces", whole)
         return query(merge_side_sql(_given(side, whole), '"pieces"'))
 
     def _send(self, shape: Shape, table: pa.Table) -> int:
         """Partial results to the partition of their group."""
         if table.num_rows:
-            self._offer("partial", table)
+            self.tables.offer("partial", table)
             cut = query(f'SELECT *, {route_sql(list(shape.keys), self.task.partitions)} AS p FROM "partial"')
             self.sender.table(RESULT + shape.query.name, cut)
         return int(table.num_rows)
@@ -235,11 +232,7 @@ class JoinWork:
         return self.slots[id]
 
     def _offer_instants(self, instants: Iterable[int]) -> None:
-        self._offer("inst", pa.table({"i": pa.array(instants, pa.int64())}))
-
-    def _offer(self, name: str, table: pa.Table) -> None:
-        connection().register(name, table)
-        self.registered.add(name)
+        self.tables.offer("inst", pa.table({"i": pa.array(instants, pa.int64())}))
 
 
 def _given(side: Side, table: pa.Table) -> Side:

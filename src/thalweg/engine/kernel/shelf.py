@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.engine.faults import reach
-from thalweg.engine.kernel.connection import HASH, connection, query
+from thalweg.engine.kernel.connection import HASH, Tables, query
 from thalweg.engine.task import Report, Task
 from thalweg.plan.ranges import LOWEST
 from thalweg.state.compaction import to_merge, to_rewrite
@@ -99,11 +99,9 @@ class Shelf:
         return file.parts != self.task.partitions or self.before.hash != HASH
 
     def _own_rows(self, file: StateFile, cut: str) -> pa.Table:
-        connection().register("foreign", self.read(file))
-        try:
+        with Tables() as tables:
+            tables.offer("foreign", self.read(file))
             return query(f'SELECT * FROM "foreign" WHERE {cut} = {self.report.part}')
-        finally:
-            connection().unregister("foreign")
 
 
 def stack(tables: list[pa.Table]) -> pa.Table:

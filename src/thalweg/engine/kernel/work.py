@@ -13,7 +13,7 @@ from thalweg.engine import frontier
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import Sender, receive
 from thalweg.engine.kernel.compiled import Compiled, compiled, manifest
-from thalweg.engine.kernel.connection import connection, query
+from thalweg.engine.kernel.connection import Tables, query
 from thalweg.engine.kernel.joins import JoinWork
 from thalweg.engine.kernel.reporting import REPORT, partition, reported
 from thalweg.engine.kernel.shelf import Shelf, stack
@@ -74,18 +74,15 @@ class _Work:
         _, self.frontiers = moved_frontiers(task, self.compiled, controls)
         self.needed = needed_from(self.plan, self.frontiers)
         self.emitted = {i: emitted(e, *self._moves(self.plan.query(e.query).stream)) for i, e in enumerate(self.plan.emissions)}
-        self.registered: dict[str, set[str]] = {}
+        self.tables = Tables()
 
     def run(self) -> None:
         """Fragments in order, then results, then nothing is left in memory."""
-        try:
+        with self.tables:
             for fragment in self.plan.fragments:
                 if fragment.id not in self.compiled.inlined:
                     self._fragment(fragment)
             self._results()
-        finally:
-            for name in self.registered:
-                connection().unregister(name)
 
     def _moves(self, stream: str) -> tuple[int | None, int | None]:
         return self.task.frontiers.get(stream), self.frontiers.get(stream)
@@ -117,24 +114,24 @@ class _Work:
         whole = stack(inputs)
         if len(inputs) > 1 and users > 1:
             whole = self._merge(fragment, whole, needs)
-        self._register(f"all_{fragment.id}", whole)
+        self.tables.offer(f"all_{fragment.id}", whole)
 
     def _merge(self, fragment: Fragment, table: pa.Table, needs: Range) -> pa.Table:
         started = time.perf_counter()
-        self._register(f"in_{fragment.id}", table)
+        self.tables.offer(f"in_{fragment.id}", table)
         merged = query(merge_sql(_present(fragment, table.column_names), f'"in_{fragment.id}"'), {"low": needs[0], "high": needs[1]})
         self.report.time(f"merge {fragment.id}", merged.num_rows, time.perf_counter() - started)
         return merged
 
     def _derive(self, fragment: Fragment) -> list[pa.Table]:
         low, high = self._final(fragment)
-        if low >= high or fragment.source is None or f"all_{fragment.source}" not in self.registered:
+        if low >= high or fragment.source is None or f"all_{fragment.source}" not in self.tables.columns:
             return []
         started = time.perf_counter()
         source = self.compiled.fragments[fragment.source]
-        sql = derive_sql(_present(fragment, self.registered[f"all_{source.id}"]), source.window)
+        sql = derive_sql(_present(fragment, self.tables.columns[f"all_{source.id}"]), source.window)
         table = query(sql, {"low": low, "high": high})
-        self._register(f"new_{fragment.id}", table)
+        self.tables.offer(f"new_{fragment.id}", table)
         self.report.time(f"derive {fragment.id}", table.num_rows, time.perf_counter() - started)
         return [table]
 
@@ -173,7 +170,7 @@ class _Work:
 
     def _bundle_sql(self, name: str, source: str, emissions: list[int]) -> str:
         asked, fragment, members = self.plan.query(name), self.compiled.fragments[source], self._members(emissions)
-        self._register(bundle_name(asked, fragment), pa.table(bundle_facts(fragment.window, members)))
+        self.tables.offer(bundle_name(asked, fragment), pa.table(bundle_facts(fragment.window, members)))
         return bundle_sql(asked, fragment, members)
 
     def _members(self, emissions: list[int]) -> list[tuple[Emission, Fragment, Range]]:
@@ -182,12 +179,8 @@ class _Work:
 
     def _has_input(self, step: EmissionStep) -> bool:
         """Rows of a result reach all of its fragments, so where one has nothing there is no result."""
-        found: set[str] = set().union(*(self.registered.get(n, set()) for n in step.inputs))
-        return all(n in self.registered for n in step.inputs) and step.parts <= found
-
-    def _register(self, name: str, table: pa.Table) -> None:
-        connection().register(name, table)
-        self.registered[name] = set(table.column_names)
+        found: set[str] = set().union(*(self.tables.columns.get(n, set()) for n in step.inputs))
+        return all(n in self.tables.columns for n in step.inputs) and step.parts <= found
 
 
 def _present(fragment: Fragment, columns: Iterable[str]) -> Fragment:
