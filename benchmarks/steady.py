@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 
 from benchmarks import report
-from benchmarks.engines.progress import Progress
+from benchmarks.engines import progress
 from benchmarks.runner import workspace
 from benchmarks.spec import Batch
 from benchmarks.steady_workload import LONGEST, SQL, batches, member
@@ -169,7 +169,7 @@ def _run(session: Session, arrivals: Arrivals, events: int, files: int) -> tuple
             done.set()
 
     session.listeners.append(tell)
-    progress = Progress(session.spark)
+    progress.keep_all(session.spark)
     session.start()
     arrivals.start()
     deadline = time.monotonic() + files * arrivals.interval * 3 + PATIENCE
@@ -179,18 +179,18 @@ def _run(session: Session, arrivals: Arrivals, events: int, files: int) -> tuple
     session.stop()
     if not done.is_set():
         raise TimeoutError(f"{len(told)} batches, and not all events were read")
-    return moments_of(progress.batches(), told)
+    return moments_of(progress.batches(session.reports()), told)
 
 
 def moments_of(found: Sequence[Batch], told: dict[int, tuple[BatchProgress, int]]) -> tuple[Moment, ...]:
     """Spark's time of each batch beside what the engine told of it when so many files had come."""
     moments: list[Moment] = []
     times, read = {b.number: b.ms for b in found}, 0
-    for number, (progress, placed) in sorted(told.items()):
-        read += progress.rows
+    for number, (done, placed) in sorted(told.items()):
+        read += done.rows
         if number in times:
             waiting = placed - read // FILE_EVENTS
-            moments.append(Moment(number, times[number], read, progress.state_rows, progress.state_bytes, waiting))
+            moments.append(Moment(number, times[number], read, done.state_rows, done.state_bytes, waiting))
     return tuple(moments)
 
 

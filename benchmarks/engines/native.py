@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from benchmarks.engines.progress import Progress
+from benchmarks.engines.progress import batches, keep_all
 from benchmarks.spec import Batch, Run
 
 MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -43,7 +43,7 @@ def execute(run: Run, query: Query) -> tuple[Batch, ...]:
         raise ValueError(f"no aggregate {run.aggregate} among {', '.join(AGGREGATES)}")
     spark = _session(run.state)
     try:
-        progress = Progress(spark)
+        keep_all(spark)
         rows = (
             spark.readStream.schema("k int, ts timestamp, v double")
             .option("maxFilesPerTrigger", run.batch_files)
@@ -53,8 +53,9 @@ def execute(run: Run, query: Query) -> tuple[Batch, ...]:
         )
         sink = query(rows, run).writeStream.outputMode("append").option("checkpointLocation", f"{run.directory}/checkpoint")
         sink = sink.format("noop") if run.sink == "noop" else sink.format("parquet").option("path", f"{run.directory}/out")
-        sink.trigger(availableNow=True).start().awaitTermination()
-        return progress.batches()
+        streaming = sink.trigger(availableNow=True).start()
+        streaming.awaitTermination()
+        return batches(streaming.recentProgress)
     finally:
         spark.stop()
 

@@ -1,52 +1,27 @@
-"""The times of micro-batches as Structured Streaming itself reports them, for Spark's own queries and for Thalweg's alike."""
+"""The times of micro-batches as Structured Streaming itself reports them, for Spark's own queries and for Thalweg's alike.
+
+They are read when the query has ended: a listener in Python would take a core for a while after every batch.
+"""
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Iterable
 from typing import Any
-
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
 
 from benchmarks.spec import Batch
 
-PATIENCE = 60
+KEPT = "spark.sql.streaming.numRecentProgressUpdates"
 
 
-class Progress(StreamingQueryListener):
-    """Collects `durationMs` of every batch that had input; `triggerExecution` is the time of the whole batch."""
+def keep_all(spark: Any) -> None:
+    """Let Spark keep the reports of all batches, not only of the last ones."""
+    spark.conf.set(KEPT, "100000")
 
-    def __init__(self, spark: Any) -> None:
-        self._batches: list[Batch] = []
-        self._ended = threading.Event()
-        self._spark = spark
-        spark.streams.addListener(self)
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Nothing to do."""
+def batches(reports: Iterable[Any]) -> tuple[Batch, ...]:
+    """`durationMs` of every batch that had input; `triggerExecution` is the time of the whole batch.
 
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Nothing to do."""
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Keep a batch; one without input only emits what the last one closed, and is left out."""
-        progress = event.progress
-        if progress.numInputRows:
-            parts = {name: float(ms) for name, ms in progress.durationMs.items()}
-            self._batches.append(Batch(progress.batchId, parts["triggerExecution"], parts))
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """All progress came before this."""
-        self._ended.set()
-
-    def batches(self) -> tuple[Batch, ...]:
-        """The batches of a query that has ended, in order."""
-        if not self._ended.wait(PATIENCE):
-            raise TimeoutError("Spark reported no end of the streaming query")
-        self._spark.streams.removeListener(self)
-        return tuple(self._batches)
+    One without input only emits what the last one closed, and is left out.
+    """
+    parts = {r.batchId: {name: float(ms) for name, ms in r.durationMs.items()} for r in reports if r.numInputRows}
+    return tuple(Batch(number, found["triggerExecution"], found) for number, found in parts.items())

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from benchmarks.engines import native
-from benchmarks.engines.progress import Progress
+from benchmarks.engines.progress import batches, keep_all
 from benchmarks.join_run import JoinRun
 from benchmarks.spec import Batch
 
@@ -24,12 +24,14 @@ def execute(run: JoinRun) -> tuple[tuple[Batch, ...], float]:
     spark = native._session("rocksdb")
     try:
         spark.conf.set("spark.sql.streaming.join.stateFormatVersion", str(run.state_format))
-        progress = Progress(spark)
+        keep_all(spark)
         result = FORMS[run.form](_rows(spark, run, "s0"), _rows(spark, run, "s1"), run)
         sink = result.writeStream.outputMode("append").option("checkpointLocation", f"{run.directory}/checkpoint")
         started = time.perf_counter()
-        sink.format("parquet").option("path", f"{run.directory}/out").trigger(availableNow=True).start().awaitTermination()
-        return progress.batches(), time.perf_counter() - started
+        streaming = sink.format("parquet").option("path", f"{run.directory}/out").trigger(availableNow=True).start()
+        streaming.awaitTermination()
+        seconds = time.perf_counter() - started
+        return batches(streaming.recentProgress), seconds
     finally:
         spark.stop()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.engines.progress import Progress
+from benchmarks.engines.progress import batches, keep_all
 from benchmarks.spec import Batch, Run, window_id
 from thalweg.engine.runner import BatchProgress
 from thalweg.logical.windows import Window, duration_text
@@ -20,10 +20,10 @@ def execute(run: Run, spark: Any = None) -> tuple[Batch, ...]:
     with Session(f"{run.directory}/session", spark=spark, settings=run.settings) as session:
         session.listeners.append(lambda p: told.update({p.batch: p}))
         session.sql(script(run))
-        progress = Progress(session.spark)
+        keep_all(session.spark)
         session.run_available()
-        batches = progress.batches()
-    return tuple(_with_steps(b, told[b.number]) for b in batches)
+        found = batches(session.reports())
+    return tuple(_with_steps(b, told[b.number]) for b in found)
 
 
 def script(run: Run) -> str:

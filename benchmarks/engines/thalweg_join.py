@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from benchmarks.engines.progress import Progress
+from benchmarks.engines.progress import batches, keep_all
 from benchmarks.join_data import COLUMNS
 from benchmarks.join_run import JoinRun
 from benchmarks.spec import Batch
@@ -15,11 +15,11 @@ def execute(run: JoinRun) -> tuple[tuple[Batch, ...], float]:
     """Run it over all files; batches and seconds."""
     with Session(f"{run.directory}/session", settings=run.settings) as session:
         session.sql(script(run))
-        progress = Progress(session.spark)
+        keep_all(session.spark)
         started = time.perf_counter()
         session.run_available()
         seconds = time.perf_counter() - started
-        return progress.batches(), seconds
+        return batches(session.reports()), seconds
 
 
 def script(run: JoinRun) -> str:

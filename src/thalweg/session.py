@@ -90,6 +90,7 @@ class Session:
         self._frames: dict[str, Any] = {}
         self._inboxes: dict[str, Inbox] = {}
         self._streaming: Any = None
+        self._reported: Any = None
         self._runner: Runner | None = None
         self._replans = 0
         self._sampled: tuple[Catalog | None, Sampled] = (None, Sampled())
@@ -311,6 +312,7 @@ class Session:
         with source_evolution(self.spark, named):
             writer = self._sources(named).writeStream.foreachBatch(self._guarded)
             self._streaming = writer.option("checkpointLocation", str(self.directory.checkpoint)).trigger(**trigger).start()
+            self._reported = self._streaming
 
     def _guarded(self, frame: Any, batch: int) -> None:
         """A batch, in turn with stopping: who stops has the turn until Spark's thread has ended, which waits for this call."""
@@ -378,6 +380,10 @@ class Session:
         if failure is not None:
             raise failure
         raise InternalError(f"the streaming query failed: {str(error).strip().splitlines()[0]}") from error
+
+    def reports(self) -> list[Any]:
+        """Spark's own reports (`StreamingQueryProgress`) of the last batches, also when the run has ended."""
+        return list(self._reported.recentProgress) if self._reported is not None else []
 
     def stop(self) -> None:
         """Stop between two batches and let the directory go."""

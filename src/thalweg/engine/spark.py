@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.python.worker.reuse": "true",
+    # By TCP a task of few rows may wait 40 ms for an acknowledgement.
+    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     # Hadoop starts a process (chmod) for every local file it makes; without files of checksums beside them there are half as many.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.driver.memory": "1g",
@@ -41,7 +44,6 @@ STREAMING = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.streaming.minBatchesToRetain": "4",
 }
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
