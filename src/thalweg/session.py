@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import duckdb
-
 from thalweg import show
 from thalweg.catalog import Catalog, known
 from thalweg.config import with_setting
-from thalweg.engine.kernel.connection import clean_message, infer_type
+from thalweg.declaring import CONSOLE, absolute, query_of, relation_of, stream_of
 from thalweg.engine.kernel.relations import relation_files
-from thalweg.engine.runner import BatchProgress, Runner, Stopping, Workload
+from thalweg.engine.runner import BatchProgress, Runner, Workload
 from thalweg.engine.spark import prepare, source_evolution, start_spark
-from thalweg.errors import InternalError, UsageError
+from thalweg.engine.streaming import Streaming
+from thalweg.errors import UsageError
 from thalweg.explain import Explanation, explain
 from thalweg.known import Sampled
 from thalweg.logical.join import JoinQuery
@@ -31,14 +29,11 @@ from thalweg.planning import WindowPlanner, planner_for
 from thalweg.results import as_format, read_results, result_files
 from thalweg.sampling import sample
 from thalweg.sources.dataframe import columns_of, packed_chunks
-from thalweg.sources.files import file_chunks, parquet_columns
+from thalweg.sources.files import file_chunks
 from thalweg.sources.inbox import Inbox
 from thalweg.sql import statements as st
-from thalweg.sql.binder import InferenceError, bind
 from thalweg.state.directory import Directory
 from thalweg.state.manifest import Manifest, latest
-
-CONSOLE = "console"
 
 
 class QueryHandle:
@@ -89,12 +84,10 @@ class Session:
         self._spark, self._master, self._own_spark = spark, master, spark is None
         self._frames: dict[str, Any] = {}
         self._inboxes: dict[str, Inbox] = {}
-        self._streaming: Any = None
-        self._reported: Any = None
+        self._streaming: Streaming | None = None
         self._runner: Runner | None = None
         self._replans = 0
         self._sampled: tuple[Catalog | None, Sampled] = (None, Sampled())
-        self._turn = threading.RLock()
 
     # ---- declaring ----
 
@@ -106,16 +99,16 @@ class Session:
         may be a dict, `{"auction": 1000}`.
         """
         if isinstance(source, str | Path):
-            stream = _stream_of(name, columns, path=str(source), time=time, watermark=watermark, **options)
+            stream = stream_of(name, columns, path=str(source), time=time, watermark=watermark, **options)
         elif hasattr(source, "isStreaming"):
             if not source.isStreaming:
                 raise UsageError(f"stream {name}: the DataFrame is not a streaming one", "read it with spark.readStream")
             declared = ", ".join(f"`{c.name}` {c.type}" for c in columns_of(source))
-            stream = replace(_stream_of(name, declared, path="-", time=time, watermark=watermark, **options), format="dataframe", path=None)
+            stream = replace(stream_of(name, declared, path="-", time=time, watermark=watermark, **options), format="dataframe", path=None)
             self._frames[name] = source
         elif isinstance(source, Iterable):
             inbox = Inbox(self.directory.inbox / name, source)
-            stream = _stream_of(name, columns, path=str(inbox.path), time=time, watermark=watermark, **{"files_per_batch": 1, **options})
+            stream = stream_of(name, columns, path=str(inbox.path), time=time, watermark=watermark, **{"files_per_batch": 1, **options})
             self._inboxes[name] = inbox
         else:
             raise UsageError(
@@ -125,7 +118,7 @@ class Session:
         return self._declare(stream)
 
     def _declare(self, stream: Stream) -> Stream:
-        stream = replace(stream, path=_absolute(stream.path), late_rows=_absolute(stream.late_rows))
+        stream = replace(stream, path=absolute(stream.path), late_rows=absolute(stream.late_rows))
         self.catalog = self.catalog.with_stream(stream)
         return stream
 
@@ -134,19 +127,19 @@ class Session:
 
         It is read when it is needed and must stay as it is while queries that join it run.
         """
-        given = {"format": format, "path": str(path), **options}
-        statement = st.parse_statement(_declaration("TABLE", name, columns or parquet_columns(str(path), name), given), "table")
-        assert isinstance(statement, st.CreateTable)
-        self._execute(statement)
-        return self.catalog.relations[name]
+        return self._relate(relation_of(name, columns, format=format, path=str(path), **options))
+
+    def _relate(self, relation: Relation) -> Relation:
+        relation = replace(relation, path=absolute(relation.path) or "")
+        self.catalog = self.catalog.with_relation(relation)
+        return relation
 
     def query(self, sql: str, name: str, into: str | None = None) -> QueryHandle:
         """Create a query from a SELECT. Created while data flows, it begins with the first window after all rows seen."""
         return self._create(st.CreateQuery(name, into, st.parse_select(sql), sql))
 
     def _create(self, statement: st.CreateQuery) -> QueryHandle:
-        query = self._bind(statement.select, statement.name, statement.into)
-        query = replace(query, into=CONSOLE if query.into == CONSOLE else _absolute(query.into))
+        query = query_of(self.catalog, statement.select, statement.name, statement.into)
         self._check_output(query)
         if isinstance(query, JoinQuery):
             self._planner().join(query)
@@ -155,10 +148,6 @@ class Session:
         self.catalog = self.catalog.with_query(query)
         self._changed()
         return QueryHandle(self, query.name)
-
-    def _bind(self, select: st.ParsedSelect, name: str, into: str | None = None) -> AnyQuery:
-        c = self.catalog
-        return bind(select, name=name, into=into, streams=c.streams, infer=_infer, relations=c.relations)
 
     def _check_output(self, query: AnyQuery) -> None:
         """Refuse a result directory that another query uses, or that holds what this query did not write."""
@@ -191,7 +180,7 @@ class Session:
             case st.CreateStream(stream):
                 self._declare(stream)
             case st.CreateTable(relation):
-                self.catalog = self.catalog.with_relation(replace(relation, path=_absolute(relation.path) or ""))
+                self._relate(relation)
             case st.CreateQuery():
                 return self._create(statement)
             case st.DropQuery(name):
@@ -220,7 +209,7 @@ class Session:
 
     def _explain_statement(self, statement: st.Explain) -> Explanation:
         if statement.select is not None:
-            return self.explain(self._bind(statement.select, "query"), analyze=statement.analyze)
+            return self.explain(query_of(self.catalog, statement.select, "query"), analyze=statement.analyze)
         if statement.query is not None:
             known(statement.query, self.catalog.queries, "query")
             return self.explain(self.catalog.queries[statement.query], analyze=statement.analyze)
@@ -292,7 +281,7 @@ class Session:
 
     def start(self, available_now: bool = False) -> None:
         """Start the streaming query. It runs in the background until `stop`."""
-        if self._streaming is not None and self._streaming.isActive:
+        if self._streaming is not None and self._streaming.is_active:
             raise UsageError("the session runs already", "stop it first")
         if not self.catalog.streams:
             raise UsageError("there is no stream to read", "declare one with CREATE STREAM")
@@ -308,23 +297,9 @@ class Session:
         self._changed()
         runner.recover()
         trigger = {"availableNow": True} if available_now else {"processingTime": f"{self.catalog.config.trigger} seconds"}
-        named = not self._frames
+        named, self._streaming = not self._frames, Streaming(runner)
         with source_evolution(self.spark, named):
-            writer = self._sources(named).writeStream.foreachBatch(self._guarded)
-            self._streaming = writer.option("checkpointLocation", str(self.directory.checkpoint)).trigger(**trigger).start()
-            self._reported = self._streaming
-
-    def _guarded(self, frame: Any, batch: int) -> None:
-        """A batch, in turn with stopping: who stops has the turn until Spark's thread has ended, which waits for this call."""
-        runner = self.runner
-        while not self._turn.acquire(timeout=0.02):
-            if runner.stopping:
-                runner.failure = runner.failure or Stopping()
-                raise Stopping
-        try:
-            runner.on_batch(frame, batch)
-        finally:
-            self._turn.release()
+            self._streaming.start(self._sources(named), self.directory.checkpoint, trigger)
 
     def _check_new_outputs(self, runner: Runner) -> None:
         before = {q.name for q in runner.plan.queries}
@@ -366,33 +341,16 @@ class Session:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the streaming query ends (True) or the time is up (False); an error of a batch is raised here."""
-        try:
-            done = self._streaming.awaitTermination(timeout) if timeout is not None else self._streaming.awaitTermination()
-        except Exception as e:
-            self._raise_failure(e)
-            return True
-        return True if timeout is None else bool(done)
-
-    def _raise_failure(self, error: Exception) -> None:
-        failure = self.runner.failure
-        if isinstance(failure, Stopping):
-            return
-        if failure is not None:
-            raise failure
-        raise InternalError(f"the streaming query failed: {str(error).strip().splitlines()[0]}") from error
+        return self._streaming is None or self._streaming.wait(timeout)
 
     def reports(self) -> list[Any]:
         """Spark's own reports (`StreamingQueryProgress`) of the last batches, also when the run has ended."""
-        return list(self._reported.recentProgress) if self._reported is not None else []
+        return self._streaming.reports() if self._streaming is not None else []
 
     def stop(self) -> None:
         """Stop between two batches and let the directory go."""
-        if self._runner is not None:
-            self._runner.stopping = True
         if self._streaming is not None:
-            with self._turn:
-                self._streaming.stop()
-            self._streaming = None
+            self._streaming.stop()
         self.directory.unlock()
         self._runner = None
 
@@ -427,34 +385,3 @@ class _Late:
     def join(self, query: Any) -> Any:
         """Plan a join as things are now."""
         return self._current().join(query)
-
-
-def _stream_of(name: str, columns: str | None, **options: Any) -> Stream:
-    """A stream by way of the SQL that declares it, so that there is one set of checks."""
-    if columns is None:
-        columns = parquet_columns(options["path"], name)
-    statement = st.parse_statement(_declaration("STREAM", name, columns, {"format": "parquet", **options}), "stream")
-    assert isinstance(statement, st.CreateStream)
-    return statement.stream
-
-
-def _declaration(kind: str, name: str, columns: str, options: dict[str, Any]) -> str:
-    given = ", ".join(f"{k} = '{_option_text(v).replace(chr(39), chr(39) * 2)}'" for k, v in options.items() if v is not None)
-    return f"CREATE {kind} `{name}` ({columns}) WITH ({given})"
-
-
-def _option_text(value: Any) -> str:
-    return ", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
-
-
-def _infer(sql: str, columns: Any) -> str:
-    try:
-        return infer_type(sql, columns)
-    except duckdb.Error as e:
-        raise InferenceError(clean_message(e)) from e
-
-
-def _absolute(path: str | None) -> str | None:
-    if path is None or "://" in path:
-        return path
-    return str(Path(path).absolute())

@@ -18,13 +18,13 @@ LAYERS = (
     ("state",),
     ("known", "planning", "sinks", "sources"),
     ("engine", "results"),
-    ("sampling",),
+    ("sampling", "declaring"),
     ("explain", "show", "status"),
     ("session", "demo"),
     ("cli", "testing"),
 )
 SPARK = ("engine", "sources", "session", "cli")
-DUCKDB = ("engine/kernel", "sources", "testing", "sampling.py", "session.py", "cli/version.py")
+DUCKDB = ("engine/kernel", "sources", "testing", "sampling.py", "declaring.py", "cli/version.py")
 # The one place where a source runs the kernel's packing inside a task.
 ALLOWED = {("sources", "engine")}
 

@@ -1,26 +1,26 @@
-"""Stopping a session never waits for a batch that waits for it."""
+"""Stopping a run never waits for a batch that waits for it."""
 
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from thalweg import Session
 from thalweg.engine.runner import Stopping
+from thalweg.engine.streaming import Streaming
 
 
-class Streaming:
+class Query:
     """A streaming query whose thread begins a batch while it is told to stop, and whose `stop` waits for that thread."""
 
-    def __init__(self, session: Session) -> None:
-        self.session, self.met = session, []  # type: ignore[var-annotated]
+    def __init__(self, streaming: Streaming) -> None:
+        self.streaming = streaming
+        self.met: list[object] = []
 
     def _batch(self) -> None:
         try:
-            self.session._guarded(None, 0)
+            self.streaming._batch(None, 0)
         except Stopping as e:
             self.met.append(e)
 
@@ -41,10 +41,10 @@ class Running:
         pytest.fail("a batch began while the session was stopping")
 
 
-def test_a_batch_that_begins_while_the_session_stops_gives_way(tmp_path: Path) -> None:
-    session = Session(tmp_path)
-    running, streaming = Running(), Streaming(session)
-    session._runner, session._streaming = running, streaming  # type: ignore[assignment]
-    session.stop()
-    assert [type(m) for m in streaming.met] == [Stopping, bool] and streaming.met[1] is False
-    assert isinstance(running.failure, Stopping)
+def test_a_batch_that_begins_while_the_run_stops_gives_way() -> None:
+    runner = Running()
+    streaming = Streaming(runner)  # type: ignore[arg-type]
+    streaming._query = query = Query(streaming)
+    streaming.stop()
+    assert [type(m) for m in query.met] == [Stopping, bool] and query.met[1] is False
+    assert isinstance(runner.failure, Stopping)

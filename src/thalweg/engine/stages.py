@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from thalweg.engine.kernel.buckets import BUCKET_DDL, as_batch
+from thalweg.engine.kernel.buckets import BUCKET_DDL
 from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
@@ -31,13 +31,13 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
     frame.sparkSession.sparkContext.setLocalProperty(TASK, json.dumps(asdict(task)))
     buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL)
     if task.near:
-        return worked_here([as_batch(buckets.collect())], task)
+        return worked_here(buckets.toArrow().to_batches(), task)
     buckets = _exchanged(buckets, task)
     if compiled(task.plan).goes_on:
         reported = _mapped(_exchanged(_mapped(buckets, work_stage, BUCKETS, BUCKET_DDL), task), finish_stage, BUCKETS, REPORTS)
     else:
         reported = _mapped(buckets, work_stage, BUCKETS, REPORTS)
-    return [Report(**json.loads(row.report)) for row in reported.collect()]
+    return reports_of(reported.toArrow().to_batches())
 
 
 REPORTS = "report string"
