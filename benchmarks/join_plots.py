@@ -95,7 +95,8 @@ def stream_joins(figures: Sequence[JoinFigures], strategies: Sequence[Invalidati
     panels[0].set_xlabel("rate of one stream over the other's")
     panels[1].set(xlabel="hash ranges", xscale="log")
     for number, s in enumerate(strategies):
-        panels[2].plot([2 * (i + 1) for i in range(len(s.state_rows))], s.state_rows, label=s.strategy, color=COLORS[number])
+        seconds = [2 * (i + 1) for i in range(len(s.state_rows))]
+        panels[2].plot(seconds, s.state_rows, label=s.strategy, color=COLORS[number], linewidth=5 - number)
     panels[2].set(xlabel="seconds", ylabel="rows of state")
     panels[2].legend(frameon=False, fontsize=7)
     _save(figure, path)

@@ -85,7 +85,8 @@ class Known:
         """Of the windows over one grouping."""
         side = group_side(group)
         measured = self.seen.keys.get(group_name(group))
-        keys = self._values(side, range(len(side.columns)), 1, ASSUMED.keys) if measured is None else Figure(measured, Origin.MEASURED)
+        assumed = ASSUMED.keys if group.keys else 1.0
+        keys = self._values(side, range(len(side.columns)), 1, assumed) if measured is None else Figure(measured, Origin.MEASURED)
         return GroupFigures(self._rate(group.stream), self._share(side), keys, self.batch((group.stream,)))
 
     def input(self, side: Side) -> InputFigures:

@@ -70,9 +70,11 @@ def start_spark(master: str | None = None, settings: dict[str, str] | None = Non
     from pyspark.sql import SparkSession
 
     log4j = Path(__file__).with_name("log4j2.properties").as_uri()
-    # The rows are worked on by DuckDB; what is left to the JVM is wide and short, and a second compiler only takes cores from it.
+    # The rows are worked on by DuckDB; what is left to the JVM is wide and short: a second compiler only takes cores from it, and the
+    # first one should begin early.
     quiet = f"-Dlog4j2.configurationFile={log4j} -XX:+IgnoreUnrecognizedVMOptions --enable-native-access=ALL-UNNAMED"
-    options = f"-XX:TieredStopAtLevel=1 {quiet}"
+    compiler = "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=0.1 -XX:ReservedCodeCacheSize=240m"
+    options = f"{compiler} {quiet}"
     builder = SparkSession.builder.appName("thalweg").master(master or "local[*]")
     for key, value in {**SETTINGS, **STREAMING, "spark.driver.extraJavaOptions": options, **(settings or {})}.items():
         builder = builder.config(key, value)

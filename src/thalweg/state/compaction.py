@@ -26,19 +26,23 @@ def to_merge(files: Sequence[StateFile]) -> tuple[StateFile, ...]:
 
 
 def to_rewrite(files: Sequence[StateFile], oldest: int, block: int) -> tuple[tuple[StateFile, ...], ...]:
-    """What to rewrite of files whose slots expire: those within one block of slots as one file, and those at the edge by themselves.
+    """What to rewrite of files whose slots expire: those that begin in one block of slots as one file, those at the edge by themselves.
 
-    A block that still grows is merged like any files; of one that is full at most FEW files are left. A file is cut as soon as an
-    eighth of its slots has expired, so a row is rewritten a few times at most.
+    The last two blocks may still grow and are merged like any files, and so are files that are wider than a block; of the other
+    blocks at most FEW files are left. A file is cut as soon as an eighth of its slots has expired, so a row is rewritten a few times
+    at most, and what has expired is a small part of what is kept.
     """
     edge = [f for f in files if f.low < oldest and (oldest - f.low) * EDGE >= f.high - f.low + 1]
+    rest = [f for f in files if f not in edge]
     blocks: dict[int, list[StateFile]] = {}
-    for f in files:
-        if f not in edge and f.low // block == f.high // block:
+    for f in rest:
+        if f.high - f.low < block:
             blocks.setdefault(f.low // block, []).append(f)
-    newest = max((f.high // block for f in files), default=0)
-    merged = [to_merge(fs) if b == newest else tuple(fs) for b, fs in blocks.items() if b == newest or len(fs) > FEW]
-    return (*((f,) for f in edge), *(m for m in merged if m))
+    grows = max(blocks, default=0) - 1
+    full = [tuple(fs) for b, fs in blocks.items() if b < grows and len(fs) > FEW]
+    growing = [to_merge(fs) for b, fs in blocks.items() if b >= grows]
+    wide = to_merge([f for f in rest if f.high - f.low >= block])
+    return (*((f,) for f in edge), *full, *(m for m in (*growing, wide) if m))
 
 
 def _tier(rows: int) -> int:

@@ -16,13 +16,24 @@ def test_small_files_are_merged_several_at_a_time() -> None:
 
 
 def test_files_of_a_full_block_become_one() -> None:
-    old, newest = [file(i, i) for i in range(FEW + 1)], [file(10, 10)]
+    old, newest = [file(i, i) for i in range(FEW + 1)], [file(20, 20)]
     assert to_rewrite([*old, *newest], 0, 10) == (tuple(old),)
     assert to_rewrite([*old[1:], *newest], 0, 10) == ()
 
 
+def test_blocks_that_may_still_grow_are_merged_like_any_files() -> None:
+    late, newest = [file(i, i + 1) for i in range(FAN)], [file(10, 10)]
+    assert to_rewrite([*late[1:], *newest], 0, 10) == ()
+    assert to_rewrite([*late, *newest], 0, 10) == (tuple(late),)
+
+
 def test_files_of_different_blocks_stay_apart() -> None:
     assert to_rewrite([file(10 * i, 10 * i + 9) for i in range(50)], 0, 10) == ()
+
+
+def test_files_wider_than_a_block_are_merged_too() -> None:
+    wide = [file(i, i + 30) for i in range(FAN)]
+    assert to_rewrite(wide, 0, 10) == (tuple(wide),)
 
 
 def test_a_file_at_the_edge_is_cut_when_a_part_of_it_has_expired() -> None:
