@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import groupby, product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,13 +115,15 @@ def main(
     state: Annotated[str, typer.Option(help="state store of native Spark: rocksdb or memory")] = "rocksdb",
     only: Annotated[str, typer.Option(help="only these engines, separated by commas: thalweg_engine, spark_union, ...")] = "",
     windows: Annotated[str, typer.Option(help="only these numbers of windows, separated by commas")] = "",
+    batches: Annotated[str, typer.Option(help="only batches of these sizes, separated by commas: 1000000, ...")] = "",
+    rounds: Annotated[int, typer.Option(help="how often everything is run, engines in turns; the middle run counts")] = 1,
 ) -> None:
     """Windows against native Spark and DuckDB alone."""
     console = report.console()
     machine = report.machine()
     console.print(f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load_before']:.1f} before")
-    chosen = [c for c in cases(quick) if _wanted(c.engine, only) and _wanted(str(c.windows), windows)]
-    results = measure(chosen, state, console)
+    chosen = [c for c in cases(quick) if _wanted(c.engine, only) and _wanted(str(c.windows), windows) and _wanted(str(c.batch), batches)]
+    results = measure(chosen, state, console, rounds)
     show(results, console)
     data = {"benchmark": "windows", "quick": quick, "machine": machine, **as_data(results)}
     report.write_json(json, data)
@@ -134,25 +137,40 @@ def _wanted(name: str, chosen: str) -> bool:
     return not chosen or name in chosen.split(",")
 
 
-def measure(chosen: list[Case], state: str, console: Console) -> Results:
-    """Run the cases one after another; compare the rows of comparable ones when the last of them has ended."""
+def measure(chosen: list[Case], state: str, console: Console, rounds: int = 1) -> Results:
+    """Run the cases one after another, comparable ones in turns and `rounds` times; of several runs the middle one counts.
+
+    When the last of the comparable ones has ended, their rows are compared.
+    """
     results = Results({}, {})
     with workspace("windows") as root:
-        for i, case in enumerate(chosen):
-            folder = root / f"{i:02d}-{case.engine}"
-            run = Run(case.engine, str(folder), tumbling(case.windows), case.batch // case.feed.file_events, case.feed.file_events,
-                      case.warmup, case.measured, state=state, sink="noop" if case.engine == DUCKDB else "parquet")  # fmt: skip
-            outcome = run_apart(run, case.feed)
-            results.outcomes[case] = outcome
-            forget(run, results=False)
-            console.print(
-                f"{report.NAMES[case.engine]:<15} {case.windows:>3} windows, batches of {report.count(case.batch):>6}: "
-                f"{report.rate(outcome.events_per_second):>8} events/s, {outcome.batch_ms:>8,.0f} ms a batch "
-                f"({case.measured} after {case.warmup} of warm-up, {outcome.seconds:.0f} s in all)"
-            )
-            if i + 1 == len(chosen) or chosen[i + 1].key != case.key:
-                agree(results, case.key)
+        for key, same in groupby(chosen, lambda c: c.key):
+            cases, found = list(same), dict[Case, list[Outcome]]()
+            for number, case in product(range(rounds), cases):
+                folder = root / f"{case.windows}-{case.batch}-{case.engine}-{number}"
+                outcome = _measured(case, folder, state)
+                found.setdefault(case, []).append(outcome)
+                console.print(_line(case, outcome))
+                forget(outcome.run, results=number + 1 < rounds)
+            results.outcomes |= {c: os[-1] for c, os in found.items()}
+            agree(results, key)
+            results.outcomes |= {c: sorted(os, key=lambda o: o.batch_ms)[len(os) // 2] for c, os in found.items()}
     return results
+
+
+def _measured(case: Case, folder: Path, state: str) -> Outcome:
+    """One run of a case, in a process of its own."""
+    run = Run(case.engine, str(folder), tumbling(case.windows), case.batch // case.feed.file_events, case.feed.file_events,
+              case.warmup, case.measured, state=state, sink="noop" if case.engine == DUCKDB else "parquet")  # fmt: skip
+    return run_apart(run, case.feed)
+
+
+def _line(case: Case, outcome: Outcome) -> str:
+    return (
+        f"{report.NAMES[case.engine]:<15} {case.windows:>3} windows, batches of {report.count(case.batch):>6}: "
+        f"{report.rate(outcome.events_per_second):>8} events/s, {outcome.batch_ms:>8,.0f} ms a batch "
+        f"({case.measured} after {case.warmup} of warm-up, {outcome.seconds:.0f} s in all)"
+    )
 
 
 def agree(results: Results, key: tuple[int, int]) -> None:
