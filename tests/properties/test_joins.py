@@ -48,12 +48,11 @@ class Forced(WindowPlanner):
 STRATEGIES = ("slot", "slot", "probe", "probe-and-insert", "probe-all", "both-all")
 planners = hs.builds(
     Forced,
-    hs.just(Config()),
-    hs.none(),
-    hs.integers(0, 15),
-    hs.sampled_from(EVALUATIONS),
-    hs.sampled_from(["hash", "hash", "loop"]),
-    hs.sampled_from(STRATEGIES),
+    config=hs.just(Config()),
+    bits=hs.integers(0, 15),
+    evaluate=hs.sampled_from(EVALUATIONS),
+    method=hs.sampled_from(["hash", "hash", "loop"]),
+    invalidate=hs.sampled_from(STRATEGIES),
 )
 steps = hs.sets(hs.integers(1, 6))
 parallelism = hs.lists(hs.integers(1, 3), min_size=1, max_size=3)
@@ -106,7 +105,7 @@ def test_the_spread_of_one_nan_met_twice_is_nan() -> None:
     text = "SELECT VAR_SAMP(a.d) AS v, VAR_POP(b.d) AS w FROM s0 AS a [TUMBLE 1 SECOND], s1 AS b [TUMBLE 1 SECOND] WHERE a.k = b.k"
     case = JoinCase(JoinSources(streams, None, 1_000_000, 0), {}, ({"s0": rows, "s1": twice},), (text,))
     for bits in range(4):
-        check_case(case, Forced(Config(), None, bits), set(), [2], {})
+        check_case(case, Forced(Config(), bits=bits), set(), [2], {})
 
 
 def test_another_query_under_the_same_name_remembers_nothing(tmp_path: Path) -> None:
