@@ -10,6 +10,7 @@ from math import prod
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.stream import Relation, Stream
 from thalweg.optimizer.statistics import WindowStatistics
+from thalweg.plan.arithmetic import identifier
 from thalweg.plan.build import AnyQuery, Group, group_of
 from thalweg.plan.join_sides import sides_of
 from thalweg.plan.nodes import Side
@@ -131,7 +132,7 @@ class Known:
     def _values(self, side: Side, columns: Iterable[int], place: int, assumed: float) -> Figure:
         """Distinct values of some columns of a side, as far as they were not measured; `place` is where a sample has them."""
         sources: tuple[Stream | Relation, ...] = (*self.streams, *self.relations)
-        counts = {_quoted(name): float(count) for s in sources if s.name == side.source for name, count in s.distinct}
+        counts = {identifier(name): float(count) for s in sources if s.name == side.source for name, count in s.distinct}
         sampled = self.sampled.sides.get(side_name(side))
         return distinct_values([counts.get(side.columns[i]) for i in columns], sampled[place] if sampled else None, assumed)
 
@@ -155,10 +156,6 @@ def distinct_values(declared: list[float | None], sampled: float | None, assumed
     found = _best(assumed, None, None, sampled)
     least = max(counts, default=0.0)
     return found if found.value >= least else Figure(least, Origin.DECLARED)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def group_side(group: Group) -> Side:

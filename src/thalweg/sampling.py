@@ -1,4 +1,6 @@
-"""Statistics of streams and tables from their first file, before any of it is read as a stream. Only counts and times leave DuckDB."""
+"""Statistics of streams and tables from their first file, before any of it is read as a stream. No row is
+kept: DuckDB reads a few for every count, and only counts and times leave it.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +26,7 @@ from thalweg.engine.kernel.relations import relation_files
 from thalweg.errors import DataError
 from thalweg.known import Sampled, side_name, sides_to_sample
 from thalweg.logical.stream import Relation, Stream
+from thalweg.plan.arithmetic import identifier
 from thalweg.plan.build import AnyQuery
 from thalweg.plan.join_views import statistics_sql
 from thalweg.plan.nodes import TIME, Side
@@ -99,7 +102,7 @@ def _look(source: Stream | Relation, sides: tuple[Side, ...], files: tuple[Stamp
     """A look at files that are as their stamps say."""
     paths, end = [path for path, _, _ in files], monotonic() + SECONDS / 2
     with _limited() as con:
-        con.execute(f"CREATE TEMP TABLE scan AS {_rows_sql(source, paths[0], sides)} LIMIT {ROWS}").fetchall()
+        con.execute(f"CREATE TEMP VIEW scan AS {_rows_sql(source, paths[0], sides)} LIMIT {ROWS}").fetchall()
         total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
         known = _table_rows(source, paths, total) if isinstance(source, Relation) else _rate(source, paths[0], total, low, top)
         return Look(known, tuple((side_name(s), _counted(con, s, total)) for s in sides if total and monotonic() < end))
@@ -123,15 +126,11 @@ def _limited() -> Iterator[Any]:
 def _rows_sql(source: Stream | Relation, path: str, sides: Sequence[Side]) -> str:
     """The rows of a file as a task reads them, with the columns that are asked for; those of a table have no time."""
     texts = "".join(text for s in sides for text in (*s.columns, *s.where))
-    columns = [c for c in source.columns if _quoted(c.name) in texts]
+    columns = [c for c in source.columns if identifier(c.name) in texts]
     if isinstance(source, Stream):
         return scan_sql(source, files_sql(source, [path]), [c.name for c in columns])
-    cast = [f"CAST({_quoted(c.name)} AS {c.type}) AS {_quoted(c.name)}" for c in columns]
+    cast = [f"CAST({identifier(c.name)} AS {c.type}) AS {identifier(c.name)}" for c in columns]
     return f"SELECT {', '.join([*cast, f'0 AS {TIME}'])} FROM {files_sql(source, [path])}"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _rate(stream: Stream, path: str, rows: int, low: int | None, top: int | None) -> float | None:

@@ -297,9 +297,10 @@ class Session:
         self._changed()
         runner.recover()
         trigger = {"availableNow": True} if available_now else {"processingTime": f"{self.catalog.config.trigger} seconds"}
-        named, self._streaming = not self._frames, Streaming(runner)
+        named, streaming = not self._frames, Streaming(runner)
         with source_evolution(self.spark, named):
-            self._streaming.start(self._sources(named), self.directory.checkpoint, trigger)
+            streaming.start(self._sources(named), self.directory.checkpoint, trigger)
+        self._streaming = streaming
 
     def _check_new_outputs(self, runner: Runner) -> None:
         before = {q.name for q in runner.plan.queries}
@@ -349,7 +350,7 @@ class Session:
 
     def stop(self) -> None:
         """Stop between two batches and let the directory go."""
-        if self._streaming is not None:
+        if self._streaming is not None and self._runner is not None:
             self._streaming.stop()
         self.directory.unlock()
         self._runner = None

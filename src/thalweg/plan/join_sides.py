@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.logical.aggregates import AGGREGATES, Part, PartColumn, part_columns
 from thalweg.logical.join import JoinAggregate, JoinQuery, Term
+from thalweg.plan.arithmetic import identifier
 from thalweg.plan.nodes import TIME, Side, side_id
 
 Node = tuple[int, str]
@@ -75,12 +76,8 @@ def side_columns(query: JoinQuery, number: int) -> tuple[str, ...]:
     read = [*query.columns, *(c for t in query.residue for c in t.columns)]
     read += [c for k in query.keys if k.own is None for c in k.columns]
     read += [c for a in query.aggregates if a.input is None for c in a.columns]
-    bare = {_quoted(c.name) for c in read if c.input == number}
+    bare = {identifier(c.name) for c in read if c.input == number}
     return tuple(sorted(whole | bare))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _routes(query: JoinQuery) -> tuple[tuple[str, ...] | None, ...]:

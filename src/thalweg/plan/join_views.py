@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.logical.join import JoinQuery, Term, flat
-from thalweg.plan.arithmetic import floor_div, route_sql
+from thalweg.plan.arithmetic import floor_div, identifier, route_sql
 from thalweg.plan.join_sides import JoinPart, join_parts
 from thalweg.plan.nodes import TIME, Join, Side
 from thalweg.plan.ranges import HIGHEST
@@ -114,7 +114,7 @@ def _read(shape: Shape, number: int) -> Iterable[tuple[str, str]]:
     q = shape.query
     read = [*q.columns, *(c for t in (*q.residue, *(k for k in q.keys if k.own is None)) for c in t.columns)]
     read += [c for a in q.aggregates if a.input is None for c in a.columns]
-    return [('"' + n.replace('"', '""') + '"', n) for n in sorted({c.name for c in read if c.input == number})]
+    return [(identifier(n), n) for n in sorted({c.name for c in read if c.input == number})]
 
 
 def term_sql(shape: Shape, term: Term) -> str:
