@@ -7,9 +7,11 @@ between batches travels as a local property of the job.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -56,17 +58,37 @@ def reports_of(batches: Iterable[Any]) -> list[Report]:
 
 def ingest_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Ingest as the running job's task says."""
-    return ingest(batches, _current_task())
+    return _staged(ingest, batches)
 
 
 def work_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Work as the running job's task says."""
-    return work(batches, _current_task())
+    return _staged(work, batches)
 
 
 def finish_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Finish as the running job's task says."""
-    return finish(batches, _current_task())
+    return _staged(finish, batches)
+
+
+def _staged(
+    kernel: Callable[[Iterable[pa.RecordBatch], Task], Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What a kernel makes of its task's batches."""
+    task = _current_task()
+    yield from kernel(batches, task)
+    _settle(task.plan)
+
+
+@cache
+def _settle(plan: str) -> None:
+    """Once per worker and plan: what is there by now stays.
+
+    Spark's worker collects garbage after every task, and looks at each object of all modules for it, which takes longer than a small
+    task itself.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _current_task() -> Task:

@@ -16,7 +16,10 @@ from thalweg.state import manifest as manifests
 
 @dataclass(frozen=True)
 class Compiled:
-    """A plan with its SQL."""
+    """A plan with its SQL.
+
+    `bundles` says which emissions run in one statement with others, `readers` the same by the fragment that they compute.
+    """
 
     plan: Plan
     fragments: dict[str, Fragment]
@@ -24,6 +27,7 @@ class Compiled:
     emissions: tuple[EmissionStep, ...]
     inlined: frozenset[str]
     bundles: dict[int, tuple[str, str]]
+    readers: dict[str, tuple[str, str]]
     sides: dict[str, str]
     joins: tuple[Shape, ...]
 
@@ -39,13 +43,15 @@ def compiled(path: str) -> Compiled:
     plan: Plan = loads(Path(path).read_text())
     lifts = {f.id: lift_sql(f) for f in plan.fragments if f.source is None}
     inlined = inline(plan)
+    bundles = bundled(plan, inlined)
     return Compiled(
         plan=plan,
         fragments={f.id: f for f in plan.fragments},
         lifts=lifts,
         emissions=emission_steps(plan),
         inlined=inlined,
-        bundles=bundled(plan, inlined),
+        bundles=bundles,
+        readers={plan.emissions[i].fragments[0]: bundle for i, bundle in bundles.items()},
         sides={s.id: side_sql(s) for s in plan.sides},
         joins=tuple(shape_of(plan, j) for j in plan.joins),
     )

@@ -94,25 +94,28 @@ class _Work:
         """Bring one fragment forward: what arrived or is derived, what its users need now, what stays as state."""
         new = self.arrived.get(fragment.id, []) if fragment.source is None else self._derive(fragment)
         foreign = self.shelf.foreign(fragment.id, partition_sql(len(fragment.keys), self.task.partitions))
-        users = self._uses(fragment)
-        if users:
-            self._offer(fragment, [*new, *foreign], (min(u[0] for u in users), max(u[1] for u in users)), len(users))
+        uses = self._uses(fragment)
+        if uses:
+            needs = (min(low for _, (low, _) in uses), max(high for _, (_, high) in uses))
+            self._offer(fragment, [*new, *foreign], needs, len({reader for reader, _ in uses}))
         self._keep(fragment, [*new, *foreign])
 
-    def _uses(self, fragment: Fragment) -> list[Range]:
-        """The ranges of instances that emissions and children read in this batch."""
-        direct = [self.emitted[i] for i, e in enumerate(self.plan.emissions) if fragment.source is None and fragment.id in e.fragments]
-        derived = [source_range(c, fragment.window, self._final(c)) for c in self.plan.fragments if c.source == fragment.id]
-        return [r for r in (*direct, *derived) if r[0] < r[1]]
+    def _uses(self, fragment: Fragment) -> list[tuple[object, Range]]:
+        """The statements that read a fragment in this batch, with the ranges of instances that they need."""
+        emissions = enumerate(self.plan.emissions)
+        direct = [(i, self.emitted[i]) for i, e in emissions if fragment.source is None and fragment.id in e.fragments]
+        children = [c for c in self.plan.fragments if c.source == fragment.id]
+        derived = [(self.compiled.readers.get(c.id, c.id), source_range(c, fragment.window, self._final(c))) for c in children]
+        return [(reader, needs) for reader, needs in (*direct, *derived) if needs[0] < needs[1]]
 
-    def _offer(self, fragment: Fragment, tables: list[pa.Table], needs: Range, users: int) -> None:
-        """Register `all_F`: new instances and those of the state that the users need."""
+    def _offer(self, fragment: Fragment, tables: list[pa.Table], needs: Range, readers: int) -> None:
+        """Register `all_F`: new instances and those of the state that are needed; merged once where several statements read them."""
         files = [f for f in self.shelf.files(fragment.id, needs[0]) if f.low < needs[1]]
         inputs = [t for t in (*tables, *map(self.shelf.read, files)) if t.num_rows]
         if not inputs:
             return
         whole = stack(inputs)
-        if len(inputs) > 1 and users > 1:
+        if len(inputs) > 1 and readers > 1:
             whole = self._merge(fragment, whole, needs)
         self.tables.offer(f"all_{fragment.id}", whole)
 
