@@ -13,9 +13,8 @@ from benchmarks import report
 from benchmarks.against_native import Contest, ratios
 from benchmarks.boosts import boost, correlation, own, points, rank_correlation, reading, regret, whole
 from benchmarks.paper_tables import ROWS
-from benchmarks.plan_figures import SetFigures
+from benchmarks.plan_figures import LIMITS, SetFigures
 
-BEST_OVER_PAPER, PAPER_OVER_NAIVE, BEST_OVER_NAIVE = 1.05, 1.10, 1.0
 MODELS = ("paper", "paper at our rate", "engine")
 
 
@@ -73,8 +72,7 @@ def regrets_table(aggregate: str, figures: list[SetFigures]) -> Any:
     rows = []
     for f in figures:
         times = [f"{p.own:,.0f}{'' if p.same_as == m else ' ='}" for m, p in f.plans.items()]
-        limits = (("best", "paper", BEST_OVER_PAPER), ("paper", "naive", PAPER_OVER_NAIVE), ("best", "naive", BEST_OVER_NAIVE))
-        rows.append([f"{f.row} {f.number}", *times, *(_regret(regret(f, a, b), limit) for a, b, limit in limits)])
+        rows.append([f"{f.row} {f.number}", *times, *(_regret(regret(f, a, b), limit) for a, b, limit in LIMITS)])
     columns = ["set", *(f"{m} ms" for m in figures[0].plans), "best / paper", "paper / naive", "best / naive"]
     return report.table(f"{aggregate}: every regret (= is the same plan as one before it)", columns, rows)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.check import compare
-from benchmarks.data import Feed
+from benchmarks.data import Feed, files
 from benchmarks.engines import thalweg_engine
-from benchmarks.runner import forget, prepared
+from benchmarks.runner import prepared, remove
 from benchmarks.spec import Batch, Run
 from benchmarks.window_rows import WindowSet
 from thalweg.logical.windows import SECOND
@@ -26,6 +26,9 @@ from thalweg.planning import planner_for
 from thalweg.session import Session
 
 MODES = ("naive", "shared", "paper", "best")
+# What a plan's own time may be over another's, and how near to each other two plans are measured more often.
+LIMITS = (("best", "paper", 1.05), ("paper", "naive", 1.10), ("best", "naive", 1.0))
+CLOSE = 1.5
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class PlanFigures:
     @property
     def own(self) -> float:
         """The steps' own time: all that the plan does with rows once they are read, writing state included."""
-        return sum(ms for kind, ms in self.steps.items() if kind != "scan")
+        return own_time(self.steps)
 
     @property
     def reading(self) -> float:
@@ -69,6 +72,16 @@ class SetFigures:
     plans: dict[str, PlanFigures]
     compared: int
     differing: dict[str, int]
+
+
+def own_time(steps: dict[str, float]) -> float:
+    """What steps take, but for reading the files."""
+    return sum(ms for kind, ms in steps.items() if kind != "scan")
+
+
+def least_time(batches: list[Batch]) -> float:
+    """The least own time of the batches of a plan."""
+    return min(own_time(b.steps) for b in batches)
 
 
 def plan_of(run: Run) -> tuple[Plan, float]:
@@ -117,7 +130,8 @@ def paper_cost(forest: Forest, rate: int) -> float:
 class Bench:
     """Where and how plans are measured: one Spark session for all of them, each plan in a session directory of its own.
 
-    A plan that has run for more than `enough` ms is not repeated: next to that, what disturbs a batch is little.
+    A plan that has run for more than `enough` ms and is far from all others is not repeated: next to that, what disturbs a batch is little.
+    A regret above its limit is measured again, as often as the repeats, before it is believed.
     """
 
     spark: Any
@@ -127,7 +141,7 @@ class Bench:
     repeats: int
     modes: tuple[str, ...] = MODES
     checked: bool = True
-    enough: float = 15_000
+    enough: float = 1_500
 
     def measure(self, windows: WindowSet, aggregate: str) -> SetFigures:
         """Run every different plan of a set, in turns, and compare the rows of the first turn with the definition."""
@@ -136,25 +150,43 @@ class Bench:
         plans = {m: plan_of(run) for m, run in runs.items()}
         first = {m: next(o for o in self.modes if meaning(plans[o][0]) == meaning(plans[m][0])) for m in self.modes}
         different = [m for m in self.modes if first[m] == m]
-        batches: dict[str, list[Batch]] = {m: [] for m in different}
-        compared, differing = 0, dict[str, int]()
-        for turn in range(self.repeats):
+        batches = {m: list(self._executed(runs[m])) for m in different}
+        compared, differing = self._compared({m: runs[m] for m in different}, windows, aggregate) if self.checked else (0, {})
+        turn = 1
+        while turn < self.repeats or (turn < 2 * self.repeats and self._doubtful(batches, first)):
             for mode in different[turn % len(different) :] + different[: turn % len(different)]:
-                if sum(b.ms for b in batches[mode]) > self.enough:
-                    continue
-                folder = prepared(runs[mode], self.feed)
-                batches[mode] += thalweg_engine.execute(runs[mode], self.spark)
-                if turn == 0 and self.checked:
-                    paths = sorted((folder / "in").glob("*.parquet"))
-                    agreement = compare({mode: folder / "out"}, paths, windows.windows, aggregate)
-                    compared += agreement.compared
-                    differing |= {} if agreement.holds else {mode: agreement.differing[mode]}
-                forget(runs[mode])
-                folder.rmdir()
+                if self._is_worth(mode, batches):
+                    batches[mode] += self._executed(runs[mode])
+                    remove(runs[mode])
+            turn += 1
         figures = {m: self._figures(m, first[m], *plans[m], batches[first[m]], runs[m]) for m in self.modes}
         return SetFigures(
             windows.row, windows.number, windows.times, aggregate, tuple(map(str, windows.windows)), figures, compared, differing
         )
+
+    def _executed(self, run: Run) -> tuple[Batch, ...]:
+        prepared(run, self.feed)
+        return thalweg_engine.execute(run, self.spark)
+
+    def _compared(self, runs: dict[str, Run], windows: WindowSet, aggregate: str) -> tuple[int, dict[str, int]]:
+        """Result rows of all plans that were compared with the definition, and how many of which differ; then they are gone."""
+        some = next(iter(runs.values()))
+        folders = {m: Path(run.directory, "out") for m, run in runs.items()}
+        agreement = compare(folders, files(self.feed, some.files), windows.windows, aggregate)
+        for run in runs.values():
+            remove(run)
+        return agreement.compared * len(runs), {m: n for m, n in agreement.differing.items() if n or not agreement.compared}
+
+    def _is_worth(self, mode: str, batches: dict[str, list[Batch]]) -> bool:
+        """Whether another run of a plan may tell something: it is quick, or another plan is about as fast."""
+        least = {m: least_time(found) for m, found in batches.items()}
+        close = any(1 / CLOSE < least[mode] / least[m] < CLOSE for m in batches if m != mode)
+        return close or sum(b.ms for b in batches[mode]) < self.enough
+
+    def _doubtful(self, batches: dict[str, list[Batch]], first: dict[str, str]) -> bool:
+        """Whether a plan seems to be slower than it may be against another."""
+        least = {m: least_time(batches[first[m]]) for m in self.modes}
+        return any(least[a] / least[b] > limit for a, b, limit in LIMITS if {a, b} <= set(least))
 
     def _run(self, name: str, windows: WindowSet, aggregate: str, mode: str) -> Run:
         folder, settings = str(self.root / name), {"plan.windows": mode, "plan.scan": "table"}
@@ -162,7 +194,7 @@ class Bench:
 
     def _figures(self, mode: str, first: str, plan: Plan, planning: float, batches: list[Batch], run: Run) -> PlanFigures:
         forest, traits = forest_of(plan), traits_of(plan.queries[0].aggregates[0])
-        least = min(batches, key=lambda b: sum(b.steps.values()))
+        least = min(batches, key=lambda b: own_time(b.steps))
         return PlanFigures(
             mode=mode,
             same_as=first,

@@ -78,6 +78,11 @@ def forget(run: Run, results: bool = True) -> None:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
 
+def remove(run: Run) -> None:
+    """Remove the directory of a run."""
+    shutil.rmtree(run.directory)
+
+
 def main(path: str) -> None:
     """The other process: run what the file describes and write the outcome beside it."""
     run = run_of(Path(path).read_text())
