@@ -152,6 +152,8 @@ class Bench:
         different = [m for m in self.modes if first[m] == m]
         batches = {m: list(self._executed(runs[m])) for m in different}
         compared, differing = self._compared({m: runs[m] for m in different}, windows, aggregate) if self.checked else (0, {})
+        for mode in different:
+            remove(runs[mode])
         turn = 1
         while turn < self.repeats or (turn < 2 * self.repeats and self._doubtful(batches, first)):
             for mode in different[turn % len(different) :] + different[: turn % len(different)]:
@@ -169,12 +171,10 @@ class Bench:
         return thalweg_engine.execute(run, self.spark)
 
     def _compared(self, runs: dict[str, Run], windows: WindowSet, aggregate: str) -> tuple[int, dict[str, int]]:
-        """Result rows of all plans that were compared with the definition, and how many of which differ; then they are gone."""
+        """Result rows of all plans that were compared with the definition, and how many of which differ."""
         some = next(iter(runs.values()))
         folders = {m: Path(run.directory, "out") for m, run in runs.items()}
         agreement = compare(folders, files(self.feed, some.files), windows.windows, aggregate)
-        for run in runs.values():
-            remove(run)
         return agreement.compared * len(runs), {m: n for m, n in agreement.differing.items() if n or not agreement.compared}
 
     def _is_worth(self, mode: str, batches: dict[str, list[Batch]]) -> bool:
