@@ -44,11 +44,13 @@ class Sampled:
     """What files say before they are read as a stream.
 
     rows: rows per second of a stream, rows of a table. sides: as in `Seen`, (share of rows that conditions choose, distinct
-    values of all that is kept, distinct values of what is equated).
+    values of all that is kept, distinct values of what is equated). batches: microseconds of event time in a batch of a stream,
+    where it is known how many files that is.
     """
 
     rows: Mapping[str, float] = field(default_factory=dict)
     sides: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    batches: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,10 @@ class Known:
 
     def batch(self, streams: Iterable[str]) -> Figure:
         """Microseconds of event time in a batch of some streams, the longest of them."""
-        spans = [self.seen.streams[s][1] for s in streams if s in self.seen.streams]
-        return Figure(max(spans), Origin.MEASURED) if spans else Figure(float(ASSUMED.batch))
+        names = tuple(streams)
+        measured = [self.seen.streams[s][1] for s in names if s in self.seen.streams]
+        sampled = [self.sampled.batches[s] for s in names if s in self.sampled.batches]
+        return _best(float(ASSUMED.batch), max(measured, default=None), None, max(sampled, default=None))
 
     def _rate(self, name: str) -> Figure:
         declared = next((s.rate for s in self.streams if s.name == name), None)

@@ -45,43 +45,50 @@ Stamp = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Look:
-    """What the first file says: rows per second of a stream or rows of a table, and of each side as in `Seen`."""
+    """What the first file says: rows per second of a stream or rows of a table, microseconds of event time in it where all of it
+    is known, and of each side as in `Seen`."""
 
     rows: float | None
+    span: float | None
     sides: tuple[tuple[str, tuple[float, float, float]], ...]
 
 
 def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: Iterable[AnyQuery]) -> Sampled:
     """What files say of all that queries read; nothing of what has no files, or bad ones."""
     rows: dict[str, float] = {}
+    batches: dict[str, float] = {}
     sides: dict[str, tuple[float, float, float]] = {}
     wanted = sides_to_sample(queries)
     sources: tuple[Stream | Relation, ...] = (*streams, *relations)
     for source in sources:
         mine = tuple(s for s in wanted if s.source == source.name)
-        found = _looked(source, mine) if mine else None
+        found, files = _looked(source, mine) if mine else (None, 0)
         if found is not None:
             rows |= {source.name: found.rows} if found.rows is not None else {}
             sides |= dict(found.sides)
-    return Sampled(rows, sides)
+            if found.span is not None and isinstance(source, Stream) and source.files_per_batch is not None:
+                batches[source.name] = found.span * min(source.files_per_batch, files)
+    return Sampled(rows, sides, batches)
 
 
-def _looked(source: Stream | Relation, sides: tuple[Side, ...]) -> Look | None:
+def _looked(source: Stream | Relation, sides: tuple[Side, ...]) -> tuple[Look | None, int]:
+    """What the first file of a stream or all files of a table say, and how many files there are."""
     try:
-        files = _table_files(source) if isinstance(source, Relation) else _first_file(source)
-        return _look(source, sides, files) if files else None
+        files = _table_files(source) if isinstance(source, Relation) else _files(source)
+        read = files if isinstance(source, Relation) else files[:1]
+        return _look(source, sides, read) if read else None, len(files)
     except (duckdb.Error, pa.ArrowException, OSError, DataError, ValueError):
-        return None
+        return None, 0
 
 
-def _first_file(stream: Stream) -> tuple[Stamp, ...]:
-    """The file that is read first: the oldest, of the first few that the directory lists."""
+def _files(stream: Stream) -> tuple[Stamp, ...]:
+    """The first few files that the directory lists, in the order in which they are read: the oldest first."""
     if stream.path is None or stream.format not in GLOBS or "://" in stream.path:
         return ()
     with scandir(stream.path) as entries:
         pattern = dict(stream.options).get("glob", GLOBS[stream.format])
         found = [_stamp(e) for e in islice(entries, FILES) if _is_data(e, pattern)]
-    return tuple(sorted(found, key=lambda s: (s[1], s[0]))[:1])
+    return tuple(sorted(found, key=lambda s: (s[1], s[0])))
 
 
 def _is_data(entry: DirEntry[str], pattern: str) -> bool:
@@ -104,8 +111,11 @@ def _look(source: Stream | Relation, sides: tuple[Side, ...], files: tuple[Stamp
     with _limited() as con:
         con.execute(f"CREATE TEMP VIEW scan AS {_rows_sql(source, paths[0], sides)} LIMIT {ROWS}").fetchall()
         total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
-        known = _table_rows(source, paths, total) if isinstance(source, Relation) else _rate(source, paths[0], total, low, top)
-        return Look(known, tuple((side_name(s), _counted(con, s, total)) for s in sides if total and monotonic() < end))
+        if isinstance(source, Relation):
+            known, span = _table_rows(source, paths, total), None
+        else:
+            known, span = _pace(source, paths[0], total, low, top)
+        return Look(known, span, tuple((side_name(s), _counted(con, s, total)) for s in sides if total and monotonic() < end))
 
 
 @contextmanager
@@ -133,12 +143,14 @@ def _rows_sql(source: Stream | Relation, path: str, sides: Sequence[Side]) -> st
     return f"SELECT {', '.join([*cast, f'0 AS {TIME}'])} FROM {files_sql(source, [path])}"
 
 
-def _rate(stream: Stream, path: str, rows: int, low: int | None, top: int | None) -> float | None:
-    """Rows per second of event time, of the whole file where its footer says so."""
+def _pace(stream: Stream, path: str, rows: int, low: int | None, top: int | None) -> tuple[float | None, float | None]:
+    """Rows per second of event time, and the event time of the file; of the whole file where its footer says so."""
     facts = check_footers(stream, [path])
     if facts is not None:
         rows, low, top = facts.rows, facts.low, facts.top
-    return rows * 1e6 / (top - low) if low is not None and top is not None and top > low else None
+    if low is None or top is None or top <= low:
+        return None, None
+    return rows * 1e6 / (top - low), float(top - low) if facts is not None or rows < ROWS else None
 
 
 def _table_rows(relation: Relation, paths: list[str], rows: int) -> float | None:

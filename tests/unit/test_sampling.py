@@ -30,6 +30,15 @@ def test_a_directory_of_files(tmp_path: Path, format: str) -> None:
     assert found["keys"] == pytest.approx(20, rel=0.1)
 
 
+def test_event_time_of_a_batch(tmp_path: Path) -> None:
+    """As many files as a batch takes, and as there are."""
+    for name in "012":
+        write(tmp_path, rows=4_001, per_second=400, name=name)
+    for files, seconds in ((1, 10), (2, 20), (8, 30)):
+        found = window_statistics(stream_sql("s", tmp_path, f", files_per_batch = {files}"))
+        assert found["batch_seconds"] == pytest.approx(seconds, rel=0.01) and found["origins"]["batch_seconds"] == "sampled"
+
+
 def test_both_sides_of_a_join(tmp_path: Path) -> None:
     write(tmp_path / "s")
     write(tmp_path / "r", per_second=4_000)
