@@ -174,7 +174,7 @@ def group_side(group: Group) -> Side:
         parts=(),
         early=True,
         slot=1,
-        route=None,
+        route=(),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from test_joins import Forced
 
 from thalweg.calibrated import save
 from thalweg.config import Config
@@ -75,9 +76,50 @@ def test_drift_changes_the_plan_and_no_result(
         batches.append({n: rows(i, k, *(before if i < CHANGE else after)) for k, n in enumerate("ab")})
         engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
         plans.append(engine.runner.plan)
-    assert early(plans[CHANGE - 1]) != early(plans[-1])
-    assert any(j.until is not None for p in plans for j in p.joins), "one plan took over from another"
+    first, last = early(plans[CHANGE - 1]), early(plans[-1])
+    assert first != last
+    shown = [j for p in plans for j in p.joins]
+    if all(a <= b for a, b in zip(first, last, strict=True)):
+        assert any(j.takes_over for j in shown), "aggregation sets are made of the rows that there are"
+    else:
+        assert any(j.until is not None for j in shown), "two plans run until the rows of the new one reach back far enough"
     assert all(j.until is None for j in plans[-1].joins), "and the old one has gone"
     query = bound.queries["q"]
     assert isinstance(query, JoinQuery)
     compare(engine.results(query), reference_join(query, bound.streams, batches), 1e-9, 1e-9)
+
+
+UNBOUNDED = """CREATE QUERY q AS SELECT a.g, COUNT(*) AS n, SUM(b.x) AS s
+    FROM a [UNBOUNDED], b [RANGE 2 SECONDS] WHERE a.k = b.k GROUP BY a.g EVERY 1 SECOND"""
+
+
+@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "expiry", "materialize"])
+def test_windows_without_end_are_taken_over(tmp_path: Path, evaluate: str) -> None:
+    """Rows that were kept from the beginning become aggregation sets, and the next plan's evaluation begins with them."""
+    bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + UNBOUNDED)
+    first, second = Forced(Config(), bits=0, evaluate="expiry"), Forced(Config(), bits=3, evaluate=evaluate)
+    engine = LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), first, 2)
+    batches, kept = [], []
+    for i in range(12):
+        if i == 6:
+            engine.replan(second)
+        if i == 8:
+            engine.restart(3)
+        batches.append({n: rows(i, k, 200, 7, 3) for k, n in enumerate("ab")})
+        engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
+        a = next(s.id for s in engine.runner.plan.sides if s.source == "a")
+        kept.append(sum(f.rows for f in engine.runner.manifest.files if f.fragment == a))
+    assert early(engine.runner.plan) == (True, True) and kept[5] == 1_200 and kept[6] <= 7 * 7 * 3
+    query = bound.queries["q"]
+    assert isinstance(query, JoinQuery)
+    compare(engine.results(query), reference_join(query, bound.streams, batches), 1e-9, 1e-9)
+
+
+def test_rows_that_are_gone_are_not_asked_for(tmp_path: Path) -> None:
+    """From aggregation sets of windows without end no plan can go back to rows, so the old one stays."""
+    bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + UNBOUNDED)
+    engine = LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), Forced(Config(), bits=3), 2)
+    for i in range(3):
+        engine.replan(Forced(Config(), bits=3 * (i < 2)))
+        engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [rows(i, 0, 50, 7, 3)])[0])) for n in "ab"])
+    assert early(engine.runner.plan) == (True, True)

@@ -34,6 +34,13 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     # Hadoop starts a process (chmod) for every local file it makes; without files of checksums beside them there are half as many.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    # What Spark remembers of jobs that have ended, and of files that it will not list again, only fills the driver's memory.
+    "spark.ui.retainedJobs": "16",
+    "spark.ui.retainedStages": "16",
+    "spark.ui.retainedTasks": "64",
+    "spark.ui.dagGraph.retainedRootRDDs": "16",
+    "spark.sql.ui.retainedExecutions": "16",
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -8,6 +8,7 @@ from thalweg.explain.join_costs_text import all_plans, join_reason
 from thalweg.explain.join_model import InputView, JoinRun, JoinView, KeptState, SideView
 from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, joined_sql
 from thalweg.optimizer.join_plans import Considered, JoinChoice
+from thalweg.plan.nodes import Side
 
 
 def join_data(view: JoinView) -> dict[str, Any]:
@@ -68,12 +69,18 @@ def _statistics(view: JoinView) -> dict[str, Any]:
 
 
 def _partitioning(view: JoinView) -> dict[str, Any]:
-    """The hashed columns of each input that is cut, and the inputs that every partition has whole."""
+    """Per axis of the grid the hashed columns of each input that has some, and the inputs that every partition has whole."""
     pairs = [(i.given.alias, s.side) for i, s in zip(view.inputs, view.run.sides, strict=True)]
+    axes = range(max((len(side.route) for _, side in pairs), default=0))
     return {
-        "hashed": {alias: [side.columns[i] for i in side.route] for alias, side in pairs if side.route is not None},
-        "whole": [alias for alias, side in pairs if side.route is None],
+        "axes": [{alias: hashed for alias, side in pairs if side.route and (hashed := _hashed(side)[n]) is not None} for n in axes],
+        "whole": [alias for alias, side in pairs if not side.route],
     }
+
+
+def _hashed(side: Side) -> list[list[str] | None]:
+    """Per axis the columns by whose hash rows of a side are cut."""
+    return [None if axis is None else [side.columns[i] for i in axis] for axis in side.route]
 
 
 def _choice(choice: JoinChoice) -> dict[str, Any]:
@@ -120,7 +127,7 @@ def _side(view: SideView, query: str) -> dict[str, Any]:
         "early": side.early,
         "slot_seconds": side.slot / 1e6,
         "parts": [p.lift if side.early else p.unit for p in side.parts],
-        "hashed": None if side.route is None else [side.columns[i] for i in side.route],
+        "hashed": _hashed(side),
         "shared_by": [q for q in view.queries if q != query],
         "sql": view.sql,
         **({"measured": _kept(view.measured)} if view.measured is not None else {}),

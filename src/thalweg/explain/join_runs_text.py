@@ -26,14 +26,16 @@ def labelled(label: str, text: str) -> Iterator[str]:
 def partitions_text(run: JoinRun, aliases: list[str]) -> str:
     """How rows are cut over partitions."""
     pairs = list(zip(aliases, (s.side for s in run.sides), strict=True))
-    cut = [f"{alias} by hash of {_routed(side)}" for alias, side in pairs if side.route is not None]
-    whole = [alias for alias, side in pairs if side.route is None]
-    return "; ".join([*([", ".join(cut)] if cut else []), *([f"{joined(whole)} whole in every partition"] if whole else [])])
+    cut = [f"{alias} by hash of {joined([_routed(side, a) for a in side.route if a is not None])}" for alias, side in pairs if side.route]
+    whole = [alias for alias, side in pairs if not side.route]
+    grid = ["a grid, each copied along what it has no column of"] if any(len(side.route) > 1 for _, side in pairs) else []
+    said = [*([", ".join(cut)] if cut else []), *grid, *([f"{joined(whole)} whole in every partition"] if whole else [])]
+    return "; ".join(said)
 
 
-def _routed(side: Side) -> str:
-    columns = columns_text(side, side.route)
-    return f"({columns})" if len(side.route or ()) > 1 else columns or "the slot"
+def _routed(side: Side, axis: tuple[int, ...]) -> str:
+    columns = columns_text(side, axis)
+    return f"({columns})" if len(axis) > 1 else columns or "the slot"
 
 
 def run_lines(view: JoinView, run: JoinRun) -> Iterator[str]:

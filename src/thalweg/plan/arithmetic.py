@@ -20,7 +20,7 @@ def floor_div(expression: str, divisor: int) -> str:
 
 
 def route_sql(columns: Sequence[str], partitions: int) -> str:
-    """The hash range of some columns of a row."""
+    """The hash range of some columns of a row: monotone in the hash, so that ranges of another parallelism nest."""
     if not columns:
         return "0"
     return f"CAST(((hash({', '.join(columns)}) >> 32) * {partitions}) >> 32 AS INTEGER)"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from thalweg.logical.aggregates import PartColumn, lowered, part_columns
 from thalweg.logical.query import Query
 from thalweg.logical.windows import Window
-from thalweg.plan.arithmetic import HALF, floor_div, route_sql
+from thalweg.plan.arithmetic import HALF, floor_div
 from thalweg.plan.build import group_of
 from thalweg.plan.nodes import TIME, Emission, Fragment, Plan
 from thalweg.plan.ranges import Range
@@ -249,11 +249,6 @@ def _emission_step(plan: Plan, number: int, emission: Emission, inlined: frozens
         return EmissionStep(number, (f"all_{first.source}",), parts, result_sql(query, emission, derived))
     inputs = tuple(f"new_{f.id}" if f.source else f"all_{f.id}" for f in fragments)
     return EmissionStep(number, inputs, parts, result_sql(query, emission, _stacked(number, inputs, emission, first, query_parts(query))))
-
-
-def partition_sql(keys: int, partitions: int) -> str:
-    """The hash range of a row's key: monotone in the hash, so that ranges of another parallelism nest."""
-    return route_sql([f'"g{i}"' for i in range(keys)], partitions)
 
 
 def _keys(fragment: Fragment) -> list[str]:

@@ -26,18 +26,27 @@ def gone_sql(shape: Shape, number: int, frontiers: Frontiers, fresh: Iterable[in
     expired = _expired(shape, number, frontiers)
     if not looked or expired is None:
         return None
-    side = shape.sides[number]
-    if strategy in (PROBE, PROBE_AND_INSERT) and side.route:
+    if strategy in (PROBE, PROBE_AND_INSERT):
         touched = [*others, *([number] if own and strategy == PROBE_AND_INSERT else [])]
-        buckets = " UNION ALL ".join(f'SELECT {_bucket(shape, n)} FROM "new_{shape.sides[n].id}"' for n in touched if shape.sides[n].route)
+        buckets = " OR ".join(found for n in touched if (found := _touched(shape, number, n)))
         if buckets:
-            expired = f"{expired} AND {_bucket(shape, number)} IN ({buckets})"
+            expired = f"{expired} AND ({buckets})"
     return expired
 
 
-def _bucket(shape: Shape, number: int) -> str:
-    columns = ", ".join(f'"c{i}"' for i in shape.sides[number].route or ())
-    return f"hash({columns}) % {BUCKETS}"
+def _touched(shape: Shape, number: int, by: int) -> str | None:
+    """Whether a row is in a bucket that new rows of an input go to; None where the two have no columns in common."""
+    side, other = shape.sides[number], shape.sides[by]
+    common = [(mine, theirs) for mine, theirs in zip(side.route, other.route, strict=False) if mine and theirs]
+    if not common:
+        return None
+    mine, theirs = common[0]
+    return f'{_bucket(mine)} IN (SELECT {_bucket(theirs)} FROM "new_{other.id}")'
+
+
+def _bucket(columns: tuple[int, ...]) -> str:
+    names = ", ".join(f'"c{i}"' for i in columns)
+    return f"hash({names}) % {BUCKETS}"
 
 
 def _expired(shape: Shape, number: int, frontiers: Frontiers) -> str | None:

@@ -1,7 +1,7 @@
 """What a join keeps of each of its inputs: which columns, which partial aggregates, and in which partition.
 
-One class of equated columns is chosen to cut the streams by hash; a stream that has no column of that class, and every
-static table, is given to all partitions whole.
+Each class of equated columns is an axis of a grid of partitions (`plan/grid.py`). A static table, and a stream that no class has
+a column of, is given to all partitions whole.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from thalweg.logical.aggregates import AGGREGATES, Part, PartColumn, part_columns
 from thalweg.logical.join import JoinAggregate, JoinQuery, Term
 from thalweg.plan.arithmetic import identifier
+from thalweg.plan.grid import Pattern
 from thalweg.plan.nodes import TIME, Side, side_id
 
 Node = tuple[int, str]
+Route = tuple[tuple[str, ...] | None, ...]
+MOST_AXES = 3
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,11 @@ def aggregate_parts(aggregate: JoinAggregate) -> tuple[JoinPart, ...]:
 
 def sides_of(query: JoinQuery, early: Sequence[bool]) -> tuple[Side, ...]:
     """The side of every input, as rows or as an aggregation set."""
-    routes = _routes(query)
-    return tuple(_side(query, n, early[n], routes[n]) for n in range(len(query.inputs)))
+    routes, pattern = _routes(query)
+    return tuple(_side(query, n, early[n], routes[n], pattern) for n in range(len(query.inputs)))
 
 
-def _side(query: JoinQuery, number: int, early: bool, route: tuple[str, ...] | None) -> Side:
+def _side(query: JoinQuery, number: int, early: bool, route: Route, pattern: Pattern) -> Side:
     given, columns = query.inputs[number], side_columns(query, number)
     equated = {t.own for e in query.equalities for t in (e.left, e.right) if t.inputs == (number,)}
     made = Side(
@@ -63,8 +66,9 @@ def _side(query: JoinQuery, number: int, early: bool, route: tuple[str, ...] | N
         parts=tuple({p.column.name: p.column for p in join_parts(query) if p.input == number}.values()),
         early=early and query.every is not None,
         slot=1 if query.every is None else query.slot,
-        route=None if route is None else tuple(columns.index(c) for c in route),
+        route=tuple(None if axis is None else tuple(columns.index(c) for c in axis) for axis in route),
         timed=query.every is None and given.is_stream,
+        pattern=pattern if route else (),
     )
     return replace(made, id=side_id(made))
 
@@ -80,17 +84,30 @@ def side_columns(query: JoinQuery, number: int) -> tuple[str, ...]:
     return tuple(sorted(whole | bare))
 
 
-def _routes(query: JoinQuery) -> tuple[tuple[str, ...] | None, ...]:
-    """Per input the columns by which its rows are cut, or None where all partitions have them."""
-    classes = _classes((e.left, e.right) for e in query.equalities)
-    streams = {n for n, i in enumerate(query.inputs) if i.is_stream}
-    covered = [frozenset(n for n, _ in c) & streams for c in classes]
-    best = max(covered, key=lambda c: (len(c), -min(c, default=0)), default=frozenset())
-    if len(best) < 2:
-        first = min(streams)
-        return tuple(side_columns(query, first) if n == first else None for n in range(len(query.inputs)))
-    chosen = [c for c, inputs in zip(classes, covered, strict=True) if inputs == best]
-    return tuple(tuple(min(sql for m, sql in c if m == n) for c in chosen) if n in best else None for n in range(len(query.inputs)))
+def _routes(query: JoinQuery) -> tuple[tuple[Route, ...], Pattern]:
+    """Per input how its rows are cut along each axis, nothing where all partitions have them; and which axes each stream has."""
+    numbers = range(len(query.inputs))
+    streams = [n for n in numbers if query.inputs[n].is_stream]
+    axes = _axes(query, frozenset(streams))
+    if not axes:
+        first = (side_columns(query, streams[0]),)
+        return tuple(first if n == streams[0] else () for n in numbers), ()
+    routes: list[Route] = [tuple(axis.get(n) for axis in axes) for n in numbers]
+    pattern = tuple(tuple(n in axis for axis in axes) for n in streams) if len(axes) > 1 else ()
+    return tuple(route if any(a is not None for a in route) else () for route in routes), pattern
+
+
+def _axes(query: JoinQuery, streams: frozenset[int]) -> list[dict[int, tuple[str, ...]]]:
+    """The axes of the grid, those of most streams first, each with the columns of the streams that have it.
+
+    Classes of the same streams are one axis. Where one has all the streams of another, the other would only make copies.
+    """
+    found: dict[frozenset[int], list[frozenset[Node]]] = {}
+    for c in _classes((e.left, e.right) for e in query.equalities):
+        found.setdefault(frozenset(n for n, _ in c) & streams, []).append(c)
+    sets = [s for s in found if len(s) > 1 and not any(s < other for other in found)]
+    chosen = sorted(sets, key=lambda s: (-len(s), sorted(s)))[:MOST_AXES]
+    return [{n: tuple(min(sql for m, sql in c if m == n) for c in found[s]) for n in sorted(s)} for s in chosen]
 
 
 def _classes(pairs: Iterable[tuple[Term, Term]]) -> list[frozenset[Node]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.logical.join import JoinQuery, Term, flat
-from thalweg.plan.arithmetic import floor_div, identifier, route_sql
+from thalweg.plan.arithmetic import floor_div, identifier
 from thalweg.plan.join_sides import JoinPart, join_parts
 from thalweg.plan.nodes import TIME, Join, Side
 from thalweg.plan.ranges import HIGHEST
@@ -80,12 +80,6 @@ def statistics_sql(side: Side) -> str:
     kept, equated = (", ".join(side.columns[i] for i in some) for some in (range(len(side.columns)), side.required))
     counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in (kept, equated)]
     return f"SELECT count(*), {', '.join(counts)} FROM scan WHERE {' AND '.join(conditions)}"
-
-
-def side_cut(side: Side, partitions: int) -> str:
-    """The hash range of a row of a side that is cut."""
-    columns = [f'"c{i}"' for i in side.route or ()]
-    return route_sql(columns or ['"slot"'], partitions)
 
 
 def merge_side_sql(side: Side, source: str) -> str:

@@ -10,7 +10,7 @@ from thalweg.logical.join import UNBOUNDED, JoinQuery
 from thalweg.optimizer.join_plans import JoinChoice
 from thalweg.plan.instants import is_drained
 from thalweg.plan.join_sides import sides_of
-from thalweg.plan.nodes import Join, Plan, Side
+from thalweg.plan.nodes import Join, Plan, Side, side_id
 
 Instants = Mapping[str, int | None]
 
@@ -59,17 +59,37 @@ def advance_joins(
             joins += running
             continue
         made, join = planned(query, planner.join(query), begins)
+        if running and (taken := _taken_over(query, running[-1], made, join, {s.id for s in old.sides})) is not None:
+            made, join = taken
+            joins += [*running[:-1], join]
+        else:
+            joins += _handed_over(query, running, join) if running else [join]
         sides += made
-        joins += _handed_over(query, running, join) if running else [join]
     return _pruned(Plan(sides=_together(sides), joins=tuple(joins)))
 
 
-def _handed_over(query: JoinQuery, running: list[Join], new: Join) -> list[Join]:
-    """The old plan gives out the instants before the new one begins. Where windows never end, or rows are the result, only
-    the way partners are found is changed."""
-    *ending, old = running
+def _taken_over(query: JoinQuery, old: Join, made: tuple[Side, ...], new: Join, known: set[str]) -> tuple[tuple[Side, ...], Join] | None:
+    """The new plan in the place of the old one at once, where the state of the old one can give all that it needs."""
     if new.sides == old.sides and new.evaluate == old.evaluate:
-        return [*ending, replace(old, method=new.method, invalidate=new.invalidate)]
+        return made, replace(old, method=new.method, invalidate=new.invalidate)
+    sides = [_successor(before, side, known) for before, side in zip(old.sides, made, strict=True)]
+    found = tuple(s for s in sides if s is not None)
+    if query.every is None or len(found) < len(sides):
+        return None
+    return found, replace(new, begins=old.begins, begin=old.begin, takes_over=True)
+
+
+def _successor(before: str, side: Side, known: set[str]) -> Side | None:
+    """A side that begins with all that another one holds: the same, or an aggregation set of its rows."""
+    if side.id == before or side.static:
+        return side
+    rows = side_id(replace(side, early=False))
+    return replace(side, origin=before) if rows == before and side.id not in known else None
+
+
+def _handed_over(query: JoinQuery, running: list[Join], new: Join) -> list[Join]:
+    """The old plan gives out the instants before the new one begins. Where windows never end, or rows are the result, it stays."""
+    *ending, old = running
     if query.every is None or any(i.kind == UNBOUNDED for i in query.inputs):
         return running
     if new.begin is None:

@@ -11,6 +11,7 @@ from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 from thalweg.logical.stream import Relation, Stream
 from thalweg.logical.windows import Window
+from thalweg.plan.grid import Cut, Pattern
 
 TIME = '"__time"'
 
@@ -40,6 +41,11 @@ class Fragment:
     def name(self) -> str:
         """A short text for people."""
         return f"{self.stream} {self.window}"
+
+    @property
+    def cut(self) -> Cut:
+        """How its instances are spread over partitions: by grouping key."""
+        return Cut((tuple(f'"g{i}"' for i in range(len(self.keys))),))
 
 
 def fragment_id(stream: str, where: tuple[str, ...], keys: tuple[str, ...], window: Window, source: str | None, how: str) -> str:
@@ -71,8 +77,11 @@ class Side:
     """What joins keep of one input: its rows, or with `early` an aggregation set by (columns, slot).
 
     `columns` are expressions over the input, kept as "c0", "c1", ...; `required` are those that a join equates, so that NULL
-    has no partner. `route` are the columns by whose hash rows find their partition; None: every partition has all rows.
+    has no partner. `route` says per axis of the join's grid by the hash of which columns rows find their place,
+    None where they are copied to all; without an axis every partition has all rows. Where there are several axes, `pattern` says
+    which of them each stream of the join has.
     Of its event time a row keeps its slot of `slot` microseconds; with `timed` that is the event time itself.
+    An aggregation set that takes over from rows has the side of these as its `origin`, and begins with what they make.
     State: rows, or one row per distinct columns and slot, for as long as a partner may come.
     """
 
@@ -85,13 +94,20 @@ class Side:
     parts: tuple[PartColumn, ...]
     early: bool
     slot: int
-    route: tuple[int, ...] | None
+    route: tuple[tuple[int, ...] | None, ...]
     timed: bool = False
+    pattern: Pattern = ()
+    origin: str | None = None
+
+    @property
+    def cut(self) -> Cut:
+        """How its rows are spread over partitions; rows without columns by their slot."""
+        return Cut(tuple(None if a is None else tuple(f'"c{i}"' for i in a) or ('"slot"',) for a in self.route), self.pattern)
 
 
 def side_id(side: Side) -> str:
     """The name of a side by its meaning; parts may be added to it."""
-    meaning = [side.source, side.where, side.columns, side.required, side.early, side.slot, side.route, side.timed]
+    meaning = [side.source, side.where, side.columns, side.required, side.early, side.slot, side.route, side.pattern, side.timed]
     return f"{side.source}_{hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:10]}"
 
 
@@ -101,6 +117,7 @@ class Join:
 
     `evaluate` is snapshot, delta, expiry or materialize, or "rows" where the joined rows themselves are the result; `method` hash or loop.
     `begins` says per input from which event time on its rows count (None: all). Instants in [begin, until) are emitted.
+    One that `takes_over` from another evaluation of the same sides begins with what these hold.
     """
 
     query: str
@@ -111,6 +128,7 @@ class Join:
     invalidate: str = "slot"
     begin: int | None = None
     until: int | None = None
+    takes_over: bool = False
 
     @property
     def id(self) -> str:

@@ -13,7 +13,7 @@ from typing import IO
 from thalweg import __version__
 from thalweg.errors import EnvironmentProblem, StateError, UsageError
 
-FORMAT = 2
+FORMAT = 3
 
 
 class Directory:

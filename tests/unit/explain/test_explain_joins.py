@@ -31,7 +31,7 @@ def test_max_has_no_delta() -> None:
 
 def test_partitioning_and_inputs() -> None:
     (join,) = explained(PER_SHOP).data["joins"]
-    assert join["partitioning"] == {"hashed": {"b": ['"auction"'], "s": ['"auction"']}, "whole": []}
+    assert join["partitioning"] == {"axes": [{"b": ['"auction"'], "s": ['"auction"']}], "whole": []}
     assert [(i["alias"], i["source"], i["length_seconds"]) for i in join["inputs"]] == [("b", "bid", 20), ("s", "sale", 10)]
     assert all(set(i["origins"].values()) == {"assumed"} for i in join["inputs"])
 

@@ -36,20 +36,15 @@ class Sender:
     partitions: int
     rows: list[tuple[int, str, bytes]] = field(default_factory=list)
 
-    def table(self, fragment: str, table: pa.Table) -> None:
-        """Split a table by its column "p" and send each piece to its partition."""
+    def table(self, fragment: str, table: pa.Table, copies: Sequence[int] = (0,)) -> None:
+        """Split a table by its column "p" and send each piece to that partition, and to those so far from it."""
         where = table.column("p").combine_chunks() if self.partitions > 1 else None
         table = table.drop_columns(["p"])
         for p in range(self.partitions):
             piece = table if where is None else table.filter(pc.equal(where, p))
             for chunk in _cut(piece):
-                self.rows.append((p, fragment, pack(chunk)))
-
-    def everywhere(self, fragment: str, table: pa.Table) -> None:
-        """Send a whole table to every partition."""
-        for chunk in _cut(table):
-            data = pack(chunk)
-            self.rows.extend((p, fragment, data) for p in range(self.partitions))
+                data = pack(chunk)
+                self.rows.extend((p + away, fragment, data) for away in copies)
 
     def control(self, facts: Mapping[str, Any]) -> None:
         """Tell every partition."""

@@ -18,7 +18,7 @@ from thalweg.engine.kernel.joins import RESULT
 from thalweg.engine.kernel.reporting import REPORT, partition, reported
 from thalweg.engine.kernel.shelf import Shelf, renamed, stack
 from thalweg.engine.task import Report, Task
-from thalweg.plan.arithmetic import route_sql
+from thalweg.plan.grid import Cut
 from thalweg.plan.instants import changes_id, final_instants, needed_slots
 from thalweg.plan.join_results import changes_sql, final_sql, groups_sql, last_groups_sql
 from thalweg.plan.join_views import Shape
@@ -72,7 +72,7 @@ class _Finish:
 
     def _changes(self, shape: Shape) -> int:
         id, asked = changes_id(shape.query), shape.query
-        moved = self.shelf.foreign(id, route_sql(list(shape.keys), self.task.partitions))
+        moved = self.shelf.foreign(id, Cut((shape.keys,)))
         low, high = final_instants(asked, self.task.frontiers, self.frontiers)
         if low >= high:
             self.shelf.keep(id, moved, self.needed.get(id, high), None)

@@ -21,8 +21,7 @@ from thalweg.engine.task import Task, describe_error
 from thalweg.errors import DataError, InternalError
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.stream import Stream
-from thalweg.plan.compile import partition_sql
-from thalweg.plan.join_views import side_cut, statistics_sql
+from thalweg.plan.join_views import statistics_sql
 from thalweg.plan.nodes import Fragment, Side
 from thalweg.plan.ranges import LOWEST
 from thalweg.sinks.parquet import stage
@@ -163,9 +162,7 @@ class _StreamIngest:
     def _lift(self, fragment: Fragment) -> None:
         started = time.perf_counter()
         lift = self.plan.lifts[fragment.id]
-        table = query(
-            f"SELECT *, {partition_sql(len(fragment.keys), self.task.partitions)} AS p FROM ({lift})", {"frontier": self.frontier}
-        )
+        table = query(f"SELECT *, {fragment.cut.sql(self.task.partitions)} AS p FROM ({lift})", {"frontier": self.frontier})
         self.groups[fragment.id] = (table.num_rows, len(pc.unique(table.column("slot"))))
         self.sender.table(fragment.id, table)
         self._time(f"lift {fragment.id}", table.num_rows, started)
@@ -173,12 +170,9 @@ class _StreamIngest:
     def _side(self, side: Side, rows: int) -> None:
         started = time.perf_counter()
         kept = self.plan.sides[side.id]
-        if side.route is None:
-            table = query(kept, {"frontier": self.frontier})
-            self.sender.everywhere(side.id, table)
-        else:
-            table = query(f"SELECT *, {side_cut(side, self.task.partitions)} AS p FROM ({kept})", {"frontier": self.frontier})
-            self.sender.table(side.id, table)
+        partitions = self.task.partitions
+        table = query(f"SELECT *, {side.cut.sql(partitions)} AS p FROM ({kept})", {"frontier": self.frontier})
+        self.sender.table(side.id, table, side.cut.copies(partitions))
         if self.task.look:
             counts = connection().execute(statistics_sql(side), {"frontier": self.frontier}).fetchall()[0]
             self.kept.setdefault(side.id, []).append((rows, *map(int, counts)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,9 +18,9 @@ from thalweg.engine.kernel.connection import Tables, in_order, query
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
 from thalweg.plan import invalidation, join_sql
-from thalweg.plan.arithmetic import route_sql
+from thalweg.plan.grid import Cut
 from thalweg.plan.instants import alive_instants, block_of, final_instants, needed_slots
-from thalweg.plan.join_views import Shape, grouped, merge_side_sql, side_cut
+from thalweg.plan.join_views import Shape, grouped, merge_side_sql
 from thalweg.plan.nodes import Side
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.sinks.parquet import stage
@@ -85,8 +86,7 @@ class JoinWork:
             relation = next(r for r in self.compiled.plan.relations if r.name == side.source)
             self.tables.offer(f"side_{side.id}", relation_rows(relation, self.compiled.sides[side.id]))
             return
-        cut = None if side.route is None else side_cut(side, self.task.partitions)
-        self.moved[side.id] = self.shelf.foreign(side.id, cut)
+        self.moved[side.id] = [*self.shelf.foreign(side.id, side.cut), *self._inherited(side)]
         old, new = [*self.shelf.tables(side.id), *self.moved[side.id]], self.arrived.get(side.id, [])
         if not old and not new:
             return
@@ -96,6 +96,14 @@ class JoinWork:
         if side.timed:
             self.tables.offer(f"old_{side.id}", stack(old) if old else whole.slice(0, 0))
             self.tables.offer(f"new_{side.id}", stack(new) if new else whole.slice(0, 0))
+
+    def _inherited(self, side: Side) -> list[pa.Table]:
+        """What an aggregation set that takes over from rows begins with."""
+        if side.origin is None or not self.shelf.begins(side.id):
+            return []
+        rows = [*self.shelf.tables(side.origin), *self.shelf.foreign(side.origin, side.cut)]
+        ones = [t.append_column("n", pa.array(np.ones(t.num_rows, np.int64))) for t in rows if t.num_rows]
+        return [self._merged_side(side, stack(ones))] if ones else []
 
     def _join(self, shape: Shape) -> None:
         started = time.perf_counter()
@@ -127,7 +135,7 @@ class JoinWork:
     def _instants(self, shape: Shape) -> int:
         """Results of the instants that become final now, where there are any."""
         final = final_instants(shape.query, self.task.frontiers, self.frontiers)
-        again = self.shelf.is_cut_anew(shape.join.id)
+        again = self.shelf.is_cut_anew(shape.join.id) or (shape.join.takes_over and self.shelf.begins(shape.join.id))
         if not self._complete(shape) or (final[0] >= final[1] and not again):
             return 0
         alive = alive_instants(shape, [self._slots(shape.sides[n].id) for n in shape.streams], final)
@@ -146,7 +154,8 @@ class JoinWork:
     def _expiry(self, shape: Shape, final: Range, shown: list[int], again: bool) -> int:
         """Credit new pairs to the instant of their death; an instant merges what has not died.
 
-        After another cut of the hash ranges all pairs are new: what is kept must be of the rows that are here.
+        After another cut of the hash ranges, and where this way takes over, all pairs are new: what is kept must be of the rows that are
+        here.
         """
         pairs = shape.join.evaluate == "materialize"
         low = LOWEST if final[0] == LOWEST or again else (final[0] - 1) * shape.step
@@ -220,7 +229,7 @@ class JoinWork:
         """Partial results to the partition of their group."""
         if table.num_rows:
             self.tables.offer("partial", table)
-            cut = query(f'SELECT *, {route_sql(list(shape.keys), self.task.partitions)} AS p FROM "partial"')
+            cut = query(f'SELECT *, {Cut((shape.keys,)).sql(self.task.partitions)} AS p FROM "partial"')
             self.sender.table(RESULT + shape.query.name, cut)
         return int(table.num_rows)
 

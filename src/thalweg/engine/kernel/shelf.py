@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.connection import HASH, Tables, query
 from thalweg.engine.task import Report, Task
+from thalweg.plan.grid import Cut
 from thalweg.plan.ranges import LOWEST
 from thalweg.state.compaction import to_merge, to_rewrite
 from thalweg.state.files import overlaps, read_state, write_state
@@ -38,21 +40,23 @@ class Shelf:
         """What this hash range has from `oldest` on."""
         return [self.read(f) for f in self.files(id, oldest)]
 
+    def begins(self, id: str) -> bool:
+        """Whether this is the first batch of a plan, and there is nothing of that name yet."""
+        return Path(self.task.plan).name != self.before.plan and not self._named(id)
+
     def is_cut_anew(self, id: str) -> bool:
         """Whether there are files that were cut by another parallelism or another hash."""
         return any(self._is_foreign(f) for f in self._named(id))
 
-    def foreign(self, id: str, cut: str | None) -> list[pa.Table]:
-        """Rows of this hash range in files that were cut by another parallelism or another hash.
-
-        `cut` is the SQL of a row's hash range, None where every partition has all rows.
-        """
-        files = [f for f in self._named(id) if self._is_foreign(f)]
-        if cut is None:
-            return [self.read(f) for f in files if f.part == 0]
+    def foreign(self, id: str, cut: Cut) -> list[pa.Table]:
+        """Rows that belong here in files that were cut by another parallelism or another hash; of copies one is read."""
         part, parts = self.report.part, self.task.partitions
-        anywhere = self.before.hash != HASH
-        return [self._own_rows(f, cut) for f in files if anywhere or overlaps(f, part, parts)]
+        home = cut.home(part, parts)
+        if home is None:
+            return []
+        anywhere = self.before.hash != HASH or not cut.nests
+        files = [f for f in self._named(id) if self._is_foreign(f) and cut.home(f.part, f.parts) == f.part]
+        return [self._own_rows(f, cut.sql(parts), home) for f in files if anywhere or overlaps(f, part, parts)]
 
     def keep(self, id: str, tables: list[pa.Table], oldest: int, merge: Merge | None, block: int | None = None) -> None:
         """Write what later batches need, merging small files on the way.
@@ -98,10 +102,10 @@ class Shelf:
     def _is_foreign(self, file: StateFile) -> bool:
         return file.parts != self.task.partitions or self.before.hash != HASH
 
-    def _own_rows(self, file: StateFile, cut: str) -> pa.Table:
+    def _own_rows(self, file: StateFile, cut: str, home: int) -> pa.Table:
         with Tables() as tables:
             tables.offer("foreign", self.read(file))
-            return query(f'SELECT * FROM "foreign" WHERE {cut} = {self.report.part}')
+            return query(f'SELECT * FROM "foreign" WHERE {cut} = {home}')
 
 
 def stack(tables: list[pa.Table]) -> pa.Table:

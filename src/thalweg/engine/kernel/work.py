@@ -18,7 +18,7 @@ from thalweg.engine.kernel.joins import JoinWork
 from thalweg.engine.kernel.reporting import REPORT, partition, reported
 from thalweg.engine.kernel.shelf import Shelf, stack
 from thalweg.engine.task import Report, Task
-from thalweg.plan.compile import EmissionStep, bundle_facts, bundle_name, bundle_sql, derive_sql, merge_sql, partition_sql
+from thalweg.plan.compile import EmissionStep, bundle_facts, bundle_name, bundle_sql, derive_sql, merge_sql
 from thalweg.plan.nodes import Emission, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, needed_from, source_range
 from thalweg.sinks.parquet import stage
@@ -93,7 +93,7 @@ class _Work:
     def _fragment(self, fragment: Fragment) -> None:
         """Bring one fragment forward: what arrived or is derived, what its users need now, what stays as state."""
         new = self.arrived.get(fragment.id, []) if fragment.source is None else self._derive(fragment)
-        foreign = self.shelf.foreign(fragment.id, partition_sql(len(fragment.keys), self.task.partitions))
+        foreign = self.shelf.foreign(fragment.id, fragment.cut)
         uses = self._uses(fragment)
         if uses:
             needs = (min(low for _, (low, _) in uses), max(high for _, (_, high) in uses))
