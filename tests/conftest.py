@@ -1,12 +1,16 @@
-"""Settings for all tests: Hypothesis draws the same cases every time unless THALWEG_EXAMPLES asks for more."""
+"""Settings for all tests: Hypothesis draws the same cases every time unless THALWEG_EXAMPLES asks for more, and the root of the
+repository is on the path, since benchmarks are no part of the package."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
+from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, settings
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 # Plans are those of a machine that was never measured, whatever is known of this one.
 os.environ["THALWEG_HOME"] = tempfile.mkdtemp(prefix="thalweg-tests-")
 EXAMPLES = int(os.environ.get("THALWEG_EXAMPLES", "0"))

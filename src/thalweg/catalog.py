@@ -65,8 +65,9 @@ class Catalog:
         return replace(self, relations={n: r for n, r in self.relations.items() if n != name})
 
     def _free(self, name: str, *taken: Mapping[str, object]) -> None:
-        if any(name in t for t in taken):
-            raise UsageError(f"{name} is declared already, with another definition", "use another name, or drop the first one")
+        found = next((n for t in taken for n in t if n.lower() == name.lower()), None)
+        if found is not None:
+            raise UsageError(f"{found} is declared already, with another definition", "use another name, or drop the first one")
 
 
 def known(name: str, names: Iterable[str], what: str) -> None:

@@ -51,6 +51,11 @@ class Config:
     trigger: float = 0.0
     given: tuple[tuple[str, str], ...] = field(default=())
 
+    @property
+    def plan_settings(self) -> tuple[tuple[str, str], ...]:
+        """What was set of plans, in order of name."""
+        return tuple(sorted((k, v.lower()) for k, v in self.given if k.startswith("plan.")))
+
 
 def with_setting(config: Config, key: str, value: str) -> Config:
     """A configuration with one more setting, or an error that says what exists."""
@@ -81,7 +86,7 @@ def _number(key: str, value: str, kind: type[N], least: float) -> N:
         number = kind(value)
     except ValueError:
         number = kind(-1)
-    if number < least:
+    if not least <= number < float("inf"):
         raise UsageError(f"{key} can't be {value!r}", f"use a number of at least {least}")
     return number
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def _infer(sql: str, columns: Any) -> str:
 
 
 def absolute(path: str | None) -> str | None:
-    """A path that stays the same when the current directory changes."""
+    """A path that stays the same when the current directory changes, and is the same however it is written."""
     if path is None or "://" in path:
         return path
-    return str(Path(path).absolute())
+    return normpath(Path(path).absolute())

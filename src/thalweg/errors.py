@@ -41,7 +41,8 @@ class SqlError(ThalwegError):
         shown = lines[self.line - 1] if self.line <= len(lines) else ""
         width = max(1, min(self.length, len(shown) - self.column + 1))
         gutter = f"{self.line:>4} | "
-        marked = f"{gutter}{shown}\n{' ' * (len(gutter) - 2)}| {' ' * (self.column - 1)}{'^' * width}"
+        before = "".join(c if c == "\t" else " " for c in shown[: self.column - 1])
+        marked = f"{gutter}{shown}\n{' ' * (len(gutter) - 2)}| {before}{'^' * width}"
         place = f"{self.origin}:" if self.origin else ""
         head = f"{self.message} (at {place}{self.line}:{self.column})"
         return f"{head}\n{marked}" + (f"\n  hint: {self.hint}" if self.hint else "")
@@ -53,6 +54,10 @@ class DataError(ThalwegError):
 
 class UsageError(ThalwegError):
     """A call or command that can't be carried out as asked: a missing name, a directory in use."""
+
+
+class StatementError(SqlError, UsageError):
+    """A statement that can't be carried out as asked: carries its place in the text."""
 
 
 class EnvironmentProblem(ThalwegError):

@@ -107,20 +107,21 @@ def _rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def worth_replanning(plan: Plan, candidate: Plan, seen: Seen) -> bool:
-    """Whether another plan is clearly better by what was seen of the stream, and what is declared."""
+def worth_replanning(plan: Plan, candidate: Plan, seen: Seen) -> frozenset[str]:
+    """The queries for which another plan is clearly better by what was seen of the streams, and what is declared: each join by itself,
+    those over windows together, since they share fragments."""
     known = Known(seen, plan.streams, plan.relations)
-    return any(cost(plan, known) > CLEAR_GAIN * cost(candidate, known) for cost in (plan_cost, _joins_cost))
+    joins = {j.query for j in plan.joins if _join_cost(plan, j.query, known) > CLEAR_GAIN * _join_cost(candidate, j.query, known)}
+    windowed = plan_cost(plan, known) > CLEAR_GAIN * plan_cost(candidate, known)
+    return frozenset(joins | ({q.name for q in plan.windowed} if windowed else set()))
 
 
-def _joins_cost(plan: Plan, known: Known) -> float:
-    """The predicted work of all joins of a plan, per second of stream."""
-    total = 0.0
-    for join in plan.joins:
-        query = plan.join_query(join.query)
-        early = tuple(plan.side(s).early for s in join.sides)
-        total += estimate(query, early, join.evaluate, join.method, join_statistics(known, query), join_constants()).nanos
-    return total
+def _join_cost(plan: Plan, name: str, known: Known) -> float:
+    """The predicted work of a join query, per second of stream."""
+    query, statistics = plan.join_query(name), join_statistics(known, plan.join_query(name))
+    running = [j for j in plan.joins if j.query == name]
+    early = [tuple(plan.side(s).early for s in j.sides) for j in running]
+    return sum(estimate(query, e, j.evaluate, j.method, statistics, join_constants()).nanos for j, e in zip(running, early, strict=True))
 
 
 def plan_cost(plan: Plan, known: Known) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from thalweg.errors import UsageError
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Query
 
+PRINTED = 20
 ARROW_TYPES = {
     "BOOLEAN": pa.bool_(),
     "TINYINT": pa.int8(),
@@ -36,24 +38,37 @@ def read_results(query: Query | JoinQuery, directory: str) -> pa.Table:
     files = result_files(directory)
     if files:
         return pa.concat_tables([pq.read_table(f) for f in files])
-    known = [
-        pa.field(o.name, ARROW_TYPES.get(o.type, pa.string() if not o.type.startswith("DECIMAL") else _decimal(o.type)))
-        for o in query.outputs
-    ]
-    return pa.schema(known).empty_table()
+    return pa.schema([pa.field(o.name, arrow_type(o.type)) for o in query.outputs]).empty_table()
 
 
-def _decimal(name: str) -> pa.DataType:
-    precision, scale = name[len("DECIMAL(") : -1].split(",")
-    return pa.decimal128(int(precision), int(scale))
+def arrow_type(name: str) -> pa.DataType:
+    """The type that a result has in files; the only struct is a window.
+
+    >>> arrow_type("DECIMAL(10,2)")
+    Decimal128Type(decimal128(10, 2))
+    """
+    if name.startswith("DECIMAL("):
+        precision, scale = name[len("DECIMAL(") : -1].split(",")
+        return pa.decimal128(int(precision), int(scale))
+    if name.startswith("STRUCT("):
+        return pa.struct([("start", ARROW_TYPES["TIMESTAMP"]), ("end", ARROW_TYPES["TIMESTAMP"])])
+    return ARROW_TYPES.get(name, pa.string())
 
 
-def as_format(table_of: Any, directory: str, format: str, spark: Any) -> Any:
-    """Results in the format that is asked for; `table_of` reads them as Arrow."""
+def print_results(name: str, rows: pa.Table) -> None:
+    """New results as text."""
+    print(f"{name}: {rows.num_rows} new rows", rows.slice(0, PRINTED).to_pandas().to_string(index=False), sep="\n")
+    if rows.num_rows > PRINTED:
+        print(f"... {rows.num_rows - PRINTED} more")
+
+
+def as_format(table_of: Callable[[], pa.Table], directory: str, format: str, spark_of: Callable[[], Any]) -> Any:
+    """Results in the format that is asked for; `table_of` reads them as Arrow, `spark_of` starts Spark where it is needed."""
     if format == "arrow":
         return table_of()
     if format == "pandas":
         return table_of().to_pandas()
     if format == "spark":
+        spark = spark_of()
         return spark.read.parquet(directory) if result_files(directory) else spark.createDataFrame(table_of())
     raise UsageError(f"no result format {format!r}", "use arrow, pandas or spark")

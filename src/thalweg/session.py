@@ -9,6 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from thalweg import show
 from thalweg.catalog import Catalog, known
 from thalweg.config import with_setting
@@ -17,7 +20,7 @@ from thalweg.engine.kernel.relations import relation_files
 from thalweg.engine.runner import BatchProgress, Runner, Workload
 from thalweg.engine.spark import prepare, source_evolution, start_spark
 from thalweg.engine.streaming import Streaming
-from thalweg.errors import UsageError
+from thalweg.errors import StatementError, UsageError
 from thalweg.explain import Explanation, explain
 from thalweg.known import Sampled
 from thalweg.logical.join import JoinQuery
@@ -26,12 +29,13 @@ from thalweg.plan.build import AnyQuery, Planner, advance, build
 from thalweg.plan.codec import loads
 from thalweg.plan.nodes import Plan
 from thalweg.planning import WindowPlanner, planner_for
-from thalweg.results import as_format, read_results, result_files
+from thalweg.results import as_format, print_results, read_results, result_files
 from thalweg.sampling import sample
 from thalweg.sources.dataframe import columns_of, packed_chunks
 from thalweg.sources.files import file_chunks
 from thalweg.sources.inbox import Inbox
 from thalweg.sql import statements as st
+from thalweg.sql.source import Source, Span
 from thalweg.state.directory import Directory
 from thalweg.state.manifest import Manifest, latest
 
@@ -62,14 +66,15 @@ class QueryHandle:
 
     def results(self, format: str = "arrow") -> Any:
         """All results so far: `arrow` (a pyarrow.Table), `pandas` or `spark` (DataFrames)."""
-        return as_format(lambda: read_results(self.query, self.directory), self.directory, format, self._session.spark)
+        return as_format(lambda: read_results(self.query, self.directory), self.directory, format, lambda: self._session.spark)
 
 
 class Session:
     """Continuous queries over streams, planned together, run as one Spark job per micro-batch.
 
     `dir` keeps state, results and progress: a session opened on it again goes on where the last one stopped.
-    Without it a temporary directory is used.
+    Without it a temporary directory is used. `console` is called with name and new rows of queries INTO 'console'; it prints them
+    unless it is set to something else.
     """
 
     def __init__(
@@ -77,9 +82,8 @@ class Session:
     ) -> None:
         self.directory = Directory(dir if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
         self.catalog = Catalog()
-        for key, value in (settings or {}).items():
-            self.set(key, value)
-        self.listeners: list[Callable[[BatchProgress], None]] = []
+        self.listeners: list[Callable[[BatchProgress], None]] = [self._print_console]
+        self.console: Callable[[str, pa.Table], None] | None = print_results
         self.fault: str | None = None
         self._spark, self._master, self._own_spark = spark, master, spark is None
         self._frames: dict[str, Any] = {}
@@ -88,6 +92,8 @@ class Session:
         self._runner: Runner | None = None
         self._replans = 0
         self._sampled: tuple[Catalog | None, Sampled] = (None, Sampled())
+        for key, value in (settings or {}).items():
+            self.set(key, value)
 
     # ---- declaring ----
 
@@ -136,7 +142,7 @@ class Session:
 
     def query(self, sql: str, name: str, into: str | None = None) -> QueryHandle:
         """Create a query from a SELECT. Created while data flows, it begins with the first window after all rows seen."""
-        return self._create(st.CreateQuery(name, into, st.parse_select(sql), sql))
+        return self._create(st.CreateQuery(st.checked_name(name, "query"), into, st.parse_select(sql), sql))
 
     def _create(self, statement: st.CreateQuery) -> QueryHandle:
         query = query_of(self.catalog, statement.select, statement.name, statement.into)
@@ -150,11 +156,13 @@ class Session:
         return QueryHandle(self, query.name)
 
     def _check_output(self, query: AnyQuery) -> None:
-        """Refuse a result directory that another query uses, or that holds what this query did not write."""
-        taken = {self.output_of(q): q.name for q in self.catalog.queries.values()}
-        directory = self.output_of(query)
-        if directory in taken and query.name != taken[directory]:
-            raise UsageError(f"{directory}: query {taken[directory]} writes there", "give each query a directory of its own")
+        """Refuse a result directory that is used for something else."""
+        streams = self.catalog.streams.values()
+        taken = {s.path: f"stream {s.name} is read from there" for s in streams if s.path}
+        taken |= {s.late_rows: f"late rows of stream {s.name} go there" for s in streams if s.late_rows}
+        taken |= {self.output_of(q): f"query {q.name} writes there" for q in self.catalog.queries.values() if q.name != query.name}
+        if (used := taken.get(self.output_of(query))) is not None:
+            raise UsageError(f"{self.output_of(query)}: {used}", "give each query a directory of its own")
 
     def _check_relations(self, query: JoinQuery) -> None:
         for name in query.relations:
@@ -167,13 +175,26 @@ class Session:
 
     def set(self, key: str, value: str) -> None:
         """Change a setting; one that concerns the plan makes the workload be planned again."""
-        self.catalog = replace(self.catalog, config=with_setting(self.catalog.config, key, value))
-        if key.startswith("plan.") and getattr(self, "_runner", None) is not None:
-            self.replan()
+        catalog = replace(self.catalog, config=with_setting(self.catalog.config, key, value))
+        planner = planner_for(catalog.config, None, catalog.streams.values(), catalog.relations.values())
+        for query in catalog.queries.values():
+            if isinstance(query, JoinQuery):
+                planner.join(query)
+        self.catalog = catalog
+        self._changed()
 
     def sql(self, text: str, origin: str = "") -> list[Any]:
         """Run a script of statements; returns what each of them has to show (a text or a handle, or None)."""
-        return [self._execute(s) for s in st.parse_script(text, origin)]
+        return [self._placed(s, Source(text, origin), span) for s, span in st.placed_script(text, origin)]
+
+    def _placed(self, statement: st.Statement, source: Source, span: Span) -> Any:
+        """Carry a statement out; what can't be done is told at its place."""
+        try:
+            return self._execute(statement)
+        except StatementError:
+            raise
+        except UsageError as error:
+            raise source.refused(error, span) from error
 
     def _execute(self, statement: st.Statement) -> Any:
         match statement:
@@ -328,7 +349,15 @@ class Session:
         queries, streams = self.catalog.queries.values(), self.catalog.streams.values()
         outputs = {q.name: self.output_of(q) for q in queries}
         outputs |= {f"late:{s.name}": s.late_rows for s in streams if s.late_rows}
-        self._runner.workload = Workload(tuple(streams), tuple(queries), outputs, self._replans, tuple(self.catalog.relations.values()))
+        relations, settings = tuple(self.catalog.relations.values()), self.catalog.config.plan_settings
+        self._runner.workload = Workload(tuple(streams), tuple(queries), outputs, self._replans, relations, settings)
+
+    def _print_console(self, done: BatchProgress) -> None:
+        """Give what a batch has published of queries INTO 'console' to `console`."""
+        for name, query in self.catalog.queries.items():
+            files = [path for owner, path in done.published if owner == name]
+            if self.console is not None and query.into == CONSOLE and files:
+                self.console(name, pa.concat_tables([pq.read_table(f) for f in files]))
 
     def replan(self) -> None:
         """Plan the whole workload again at the next batch, with what is known by then."""

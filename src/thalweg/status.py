@@ -112,7 +112,7 @@ def _plan(path: Path) -> Plan:
 def _stream(stream: Stream, manifest: Manifest) -> StreamStatus:
     counts = manifest.streams.get(stream.name, Counts())
     frontier = manifest.frontiers.get(stream.name)
-    bad = tuple(f for f in manifest.bad_files if stream.path and f.startswith(stream.path))
+    bad = tuple(f for f in manifest.bad_files if stream.path and Path(f).is_relative_to(Path(stream.path).resolve()))
     return StreamStatus(
         name=stream.name,
         rows=counts.rows,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from thalweg.cli.progress import RunProgress
 from thalweg.cli.screen import Screen
@@ -21,11 +20,9 @@ from thalweg.errors import InternalError, UsageError
 from thalweg.status import read_status
 
 if TYPE_CHECKING:
-    from thalweg.engine.runner import BatchProgress
     from thalweg.session import Session
 
 POLL = 0.2
-CONSOLE = "console"
 
 
 def run_script(script: Path, directory: Path | None, available_now: bool, master: str | None, settings: Sequence[str], rows: int) -> None:
@@ -36,7 +33,7 @@ def run_script(script: Path, directory: Path | None, available_now: bool, master
         show_outputs(screen, text, session.sql(text, str(script)))
         if not session.catalog.queries:
             raise UsageError(f"{script}: no query to run", "add CREATE QUERY name AS SELECT ...")
-        session.listeners.append(ConsoleResults(screen, session, rows).batch)
+        session.console = ConsoleResults(screen, session, rows).show
         progress = run_queries(screen, session, wish, available_now)
         sum_up(screen, session, progress, wish.asked)
 
@@ -70,22 +67,18 @@ def sum_up(screen: Screen, session: Session, progress: RunProgress, stopped: boo
 
 
 class ConsoleResults:
-    """Prints new result rows of the queries that write INTO 'console', batch by batch."""
+    """Prints new result rows of the queries that write INTO 'console'."""
 
     def __init__(self, screen: Screen, session: Session, rows: int) -> None:
         self._screen, self._session, self._rows = screen, session, rows
 
-    def batch(self, done: BatchProgress) -> None:
-        """Print what a batch has published."""
-        for name, query in self._session.catalog.queries.items():
-            files = [path for owner, path in done.published if owner == name]
-            if query.into != CONSOLE or not files:
-                continue
-            results = by_time(pa.concat_tables([pq.read_table(f) for f in files]))
-            shown = results.slice(0, self._rows) if self._rows else results
-            self._screen.title(name, f"batch {done.batch:,}, {count_text(results.num_rows, 'row')}")
-            self._screen.table(draw_results(query, shown))
-            if shown.num_rows < results.num_rows:
-                left = count_text(results.num_rows - shown.num_rows, "more row")
-                self._screen.say(f"... {left} in {shorter(self._session.output_of(query))} (--rows 0 prints all)", style="dim")
-            self._screen.say()
+    def show(self, name: str, rows: pa.Table) -> None:
+        """Print what a batch has published of a query."""
+        query, results = self._session.catalog.queries[name], by_time(rows)
+        shown = results.slice(0, self._rows) if self._rows else results
+        self._screen.title(name, count_text(results.num_rows, "new row"))
+        self._screen.table(draw_results(query, shown))
+        if shown.num_rows < results.num_rows:
+            left = count_text(results.num_rows - shown.num_rows, "more row")
+            self._screen.say(f"... {left} in {shorter(self._session.output_of(query))} (--rows 0 prints all)", style="dim")
+        self._screen.say()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -40,13 +40,15 @@ Job = Callable[[Any, Task], list[Report]]
 
 @dataclass(frozen=True)
 class Workload:
-    """What the user wants to run, as one value that replaces the last."""
+    """What the user wants to run, as one value that replaces the last. Other `settings` of plans, or another `replan`, and all is
+    planned again."""
 
     streams: tuple[Stream, ...] = ()
     queries: tuple[AnyQuery, ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
     replan: int = 0
     relations: tuple[Relation, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,42 +124,42 @@ class Runner:
         if batch != self.manifest.batch + 1:
             hint = "restore both from the same copy, or start anew in another directory"
             raise StateError(f"{self.directory.root}: Spark is at batch {batch}, the state at {self.manifest.batch}", hint)
-        plan = self._current_plan()
+        workload = self.workload
+        plan = self._current_plan(workload)
         path = self._write_plan(plan, batch)
         task = self._task(plan, path, batch)
         reach("driver:before-job", self.fault)
         reports = _checked(self.job(frame, task))
         reach("driver:after-job", self.fault)
         made = self._committed(task, plan, path.name, reports)
-        before, self.manifest, self.plan = self.manifest, made, plan
+        before, self.manifest, self.plan, self._planned = self.manifest, made, plan, workload
         self._show(made)
         self._clean(before, made)
         self._tell(made, reports, time.perf_counter() - started)
 
-    def _current_plan(self) -> Plan:
+    def _current_plan(self, w: Workload) -> Plan:
         """The plan in force, or its successor where the workload changed or a handed-over plan has drained."""
-        w = self.workload
         frontiers, tops = self.manifest.frontiers, self.manifest.tops
         done = any(drained(e, frontiers.get(self.plan.query(e.query).stream)) for e in self.plan.emissions)
         done = done or any(is_drained(self.plan, j, frontiers) for j in self.plan.joins)
         changed = w != self._planned
-        better = self._is_time() and self._better_plan(w)
+        better = self._better_plans(w) if self._is_time() and not changed else frozenset()
         if not changed and not done and not better:
             return self.plan
-        replan = (self._planned is not None and w.replan != self._planned.replan) or (not changed and better)
+        asked = w.settings != self.plan.settings or (self._planned is not None and w.replan != self._planned.replan)
+        replan = frozenset(q.name for q in w.queries) if asked else better
         plan = advance(self.plan, w.streams, w.queries, self.planner, tops, frontiers, replan, w.relations)
-        self._planned = w
-        return plan
+        return replace(plan, settings=w.settings)
 
     def _is_time(self) -> bool:
         """Soon after the start, when the first statistics are there, and now and then."""
         return self._planned is not None and (self.manifest.batch in REPLAN_AFTER or self.manifest.batch % REPLAN_EVERY == REPLAN_EVERY - 1)
 
-    def _better_plan(self, w: Workload) -> bool:
-        """Whether planning again would clearly pay. While an earlier switch is still going on, it waits."""
+    def _better_plans(self, w: Workload) -> frozenset[str]:
+        """The queries that would clearly be better off with another plan. While an earlier switch is still going on, all wait."""
         ends = [*(e.until for e in self.plan.emissions), *(j.until for j in self.plan.joins)]
         if any(end is not None for end in ends):
-            return False
+            return frozenset()
         return worth_replanning(self.plan, build(w.streams, w.queries, self.planner), self.manifest.seen)
 
     def _write_plan(self, plan: Plan, batch: int) -> Path:

@@ -10,14 +10,14 @@ from thalweg.optimizer.cost.steps import StepEstimate
 from thalweg.optimizer.cost.windows import period
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.plan_windows import MODES, costs, factors
-from thalweg.optimizer.units import in_units, time_unit
+from thalweg.optimizer.units import counting_unit, in_units
 from thalweg.plan.build import Group, Kind
 from thalweg.planning import WindowPlanner, features_of
 
 
 def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, expected: Collection[StepEstimate]) -> ModeCosts:
     """The costs of all modes beside that of the steps in force."""
-    unit, size = time_unit(kind.windows)
+    unit, size = counting_unit(kind.windows)
     forests = {mode: forest_of(mode, group, kind, planner) for mode in MODES}
     return ModeCosts(
         unit=unit,

@@ -62,7 +62,7 @@ class _Reader:
         shape = shape_of(self.plan, join)
         return JoinRun(
             join=join,
-            sides=tuple(self._side(s) for s in shape.sides),
+            sides=tuple(self._side(self.plan.side(s.id)) for s in shape.sides),
             cost=self._cost(query, join),
             steps=join_steps(shape),
             instants=example_instants(shape),

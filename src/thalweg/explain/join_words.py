@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from thalweg.explain.words import call_text, plain_sql
+from thalweg.explain.words import call_text, plain_sql, untried
 from thalweg.logical.join import RANGE, TUMBLE, JoinAggregate, JoinInput, JoinQuery, flat
 from thalweg.logical.query import Expr
 from thalweg.logical.windows import duration_text
@@ -27,7 +27,7 @@ def joined_sql(sql: str) -> str:
     >>> print(joined_sql('''"b.price" > "a.low" AND "x.y" <> '"q.r"' '''))
     b.price > a.low AND x.y <> '"q.r"'
     """
-    return re.sub(r"'(?:[^']|'')*'|\"([a-z_]\w*(?:\.[a-z_]\w*)?)\"", lambda m: m[1] or m[0], sql).strip()
+    return re.sub(r"'(?:[^']|'')*'|\"([a-z_]\w*(?:\.[a-z_]\w*)?)\"", lambda m: m[1] or m[0], untried(sql)).strip()
 
 
 def owned_sql(sql: str, alias: str) -> str:

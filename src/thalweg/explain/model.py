@@ -74,7 +74,7 @@ class ModeCosts:
     period: int
     paper: Mapping[str, int | float]
     engine: Mapping[str, float]
-    factors: tuple[tuple[int, int], ...]
+    factors: tuple[tuple[int | float, int | float], ...]
     current: float
     same: tuple[str, ...]
 

@@ -89,7 +89,16 @@ def plain_sql(sql: str) -> str:
     >>> plain_sql('''"price" > 1 AND "name" <> 'a "b"' ''')
     'price > 1 AND name <> \\'a "b"\\' '
     """
-    return re.sub(r"'(?:[^']|'')*'|\"([a-z_]\w*)\"", lambda m: m[1] or m[0], sql)
+    return re.sub(r"'(?:[^']|'')*'|\"([a-z_]\w*)\"", lambda m: m[1] or m[0], untried(sql))
+
+
+def untried(sql: str) -> str:
+    """SQL without saying that what can't be computed is NULL.
+
+    >>> untried("sum(TRY(price * 2)) > TRY(a - 1) / 2")
+    'sum(price * 2) > (a - 1) / 2'
+    """
+    return re.sub(r"\(\(([^()]*)\)\)", r"(\1)", re.sub(r"\bTRY\(", "(", sql))
 
 
 def call_text(aggregate: Aggregate) -> str:

@@ -19,7 +19,7 @@ from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
 from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
 from thalweg.optimizer.statistics import WindowStatistics
 from thalweg.optimizer.traits import Features, Traits
-from thalweg.optimizer.units import in_units, time_unit
+from thalweg.optimizer.units import counting_unit, in_units, time_unit
 from thalweg.optimizer.window_graph import window_coverage_graph
 
 Mode = Literal["naive", "shared", "paper", "best"]
@@ -62,17 +62,20 @@ def costs(windows: Collection[Window], traits: Traits, enabled: Features | None 
     asked = frozenset(in_units(w, size) for w in windows)
     plans = {mode: plan(asked, traits) for mode, plan in _PLANS.items()}
     plans["best"] = _best(asked, traits, size, None, enabled or Features(), Constants())
-    return {mode: _number(forest_cost(plan)) for mode, plan in plans.items()}
+    rate = Fraction(size, counting_unit(windows)[1])
+    return {mode: _number(forest_cost(plan, rate)) for mode, plan in plans.items()}
 
 
-def factors(windows: Collection[Window], traits: Traits) -> tuple[tuple[int, int], ...]:
+def factors(windows: Collection[Window], traits: Traits) -> tuple[tuple[int | float, int | float], ...]:
     """The factor windows of the paper's plan as (range, slide) in the time unit.
 
     >>> factors([Window(s * 1_000_000, s * 1_000_000) for s in (20, 30, 40)], Traits(overlap_safe=True))
     ((10, 10),)
     """
     _, size = time_unit(windows)
-    return tuple((w.range, w.slide) for w in _paper(frozenset(in_units(w, size) for w in windows), traits).factors)
+    rate = Fraction(size, counting_unit(windows)[1])
+    found = _paper(frozenset(in_units(w, size) for w in windows), traits).factors
+    return tuple((_number(w.range * rate), _number(w.slide * rate)) for w in found)
 
 
 def _naive(asked: frozenset[Window], traits: Traits) -> Forest:

@@ -17,6 +17,15 @@ def time_unit(windows: Iterable[Window]) -> tuple[str, int]:
     return next((name, size) for name, size in UNITS if all(length % size == 0 for length in lengths))
 
 
+def counting_unit(windows: Iterable[Window]) -> tuple[str, int]:
+    """The largest unit that divides every range and slide: costs are counted in it, whatever the offsets are.
+
+    >>> counting_unit([Window(20_000_000, 10_000_000, 1_000)])
+    ('second', 1000000)
+    """
+    return time_unit(Window(w.range, w.slide) for w in windows)
+
+
 def in_units(window: Window, size: int) -> Window:
     """A window counted in units of `size` microseconds."""
     return Window(window.range // size, window.slide // size, window.offset // size)

@@ -215,19 +215,20 @@ def advance(
     planner: Planner,
     tops: Mapping[str, int | None],
     frontiers: Mapping[str, int | None],
-    replan: bool = False,
+    replan: Collection[str] = (),
     relations: Iterable[Relation] = (),
 ) -> Plan:
     """The plan after a change of the workload: what continues keeps its fragments, what is new begins after all rows seen.
 
-    With `replan` every query is planned again; where that gives other fragments, the old ones go on for the instances
-    that start at or before the highest event time seen, and the new ones take over from there: no row can be missed.
+    The queries of `replan` are planned again, those over windows all together; where that gives other fragments, the old ones go on for
+    the instances that start at or before the highest event time seen, and the new ones take over from there: no row can be missed.
     """
     queries = tuple(queries)
     live = {q.name: q for q in queries}
     continuing = {q.name for q in old.queries if q.name in live and _same(q, live[q.name])}
     windowed = [q for q in queries if isinstance(q, Query)]
-    merged = _advance_windowed(old, tuple(streams), windowed, continuing, planner, tops, frontiers, replan)
+    again = any(q.name in replan for q in windowed)
+    merged = _advance_windowed(old, tuple(streams), windowed, continuing, planner, tops, frontiers, again)
     asked = [q for q in queries if isinstance(q, JoinQuery)]
     joined = advance_joins(old, asked, continuing, planner, tops, frontiers, replan)
     return replace(merged, queries=queries, relations=tuple(relations), sides=joined.sides, joins=joined.joins)

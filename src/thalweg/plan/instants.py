@@ -8,8 +8,9 @@ from hashlib import sha256
 
 from thalweg.logical.join import TUMBLE, JoinQuery
 from thalweg.plan.codec import dumps
+from thalweg.plan.join_sides import JoinPart, join_parts
 from thalweg.plan.join_views import Shape
-from thalweg.plan.nodes import Join, Plan
+from thalweg.plan.nodes import Join, Plan, Side
 from thalweg.plan.ranges import HIGHEST, LOWEST, Range
 
 Frontiers = Mapping[str, int | None]
@@ -18,8 +19,14 @@ BLOCKS = 8
 
 
 def shape_of(plan: Plan, join: Join) -> Shape:
-    """A join of a plan with its query and sides."""
-    return Shape(plan.join_query(join.query), join, tuple(plan.side(s) for s in join.sides))
+    """A join of a plan with its query and sides, of which it reads the parts that it needs: other queries may have added some later."""
+    query = plan.join_query(join.query)
+    parts = join_parts(query)
+    return Shape(query, join, tuple(_with_parts(plan.side(s), parts, n) for n, s in enumerate(join.sides)))
+
+
+def _with_parts(side: Side, parts: Iterable[JoinPart], number: int) -> Side:
+    return replace(side, parts=tuple({p.column.name: p.column for p in parts if p.input == number}.values()))
 
 
 def frontier_of(streams: Iterable[str], frontiers: Frontiers) -> int | None:
@@ -125,12 +132,12 @@ def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:
 
 def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
     """A row goes when every partner that may still come finds it out of its window."""
-    if shape.join.invalidate != "slot":
-        return LOWEST
     given = shape.query.inputs[number]
     others = [shape.query.inputs[n].source for n in shape.streams if n != number]
     if not others:
         return HIGHEST
+    if shape.join.invalidate != "slot":
+        return LOWEST
     frontier = frontier_of(others, frontiers)
     if frontier is None or given.length is None:
         return LOWEST

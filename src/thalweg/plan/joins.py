@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -47,15 +47,22 @@ def build_joins(queries: Iterable[JoinQuery], planner: JoinPlanner, begins: Inst
 
 
 def advance_joins(
-    old: Plan, queries: Iterable[JoinQuery], continuing: set[str], planner: JoinPlanner, tops: Instants, frontiers: Instants, replan: bool
+    old: Plan,
+    queries: Iterable[JoinQuery],
+    continuing: set[str],
+    planner: JoinPlanner,
+    tops: Instants,
+    frontiers: Instants,
+    replan: Collection[str],
 ) -> Plan:
-    """What continues goes on as it is; with `replan` it is handed over to another plan where that is better."""
+    """What continues goes on as it is; the queries of `replan` are handed over to another plan where that is better."""
     begins = {s: None if t is None else t + 1 for s, t in tops.items()}
-    sides, joins = list(old.sides), []
+    sides: list[tuple[str | None, Side]] = [(None, s) for s in old.sides]
+    joins: list[Join] = []
     for query in queries:
         running = [j for j in old.joins if j.query == query.name and query.name in continuing]
         running = [j for j in running if not is_drained(old, j, frontiers)]
-        if running and not replan:
+        if running and query.name not in replan:
             joins += running
             continue
         made, join = planned(query, planner.join(query), begins)
@@ -64,8 +71,9 @@ def advance_joins(
             joins += [*running[:-1], join]
         else:
             joins += _handed_over(query, running, join) if running else [join]
-        sides += made
-    return _pruned(Plan(sides=_together(sides), joins=tuple(joins)))
+        sides += [(query.name, s) for s in made]
+    used = {(j.query, s) for j in joins for s in j.sides}
+    return _pruned(Plan(sides=_together(s for owner, s in sides if owner is None or (owner, s.id) in used), joins=tuple(joins)))
 
 
 def _taken_over(query: JoinQuery, old: Join, made: tuple[Side, ...], new: Join, known: set[str]) -> tuple[tuple[Side, ...], Join] | None:
@@ -95,6 +103,8 @@ def _handed_over(query: JoinQuery, running: list[Join], new: Join) -> list[Join]
     if new.begin is None:
         return [*ending, new]
     begin = max(new.begin, old.begin if old.begin is not None else new.begin)
+    if old.begin is not None and old.begin >= begin:  # it would give out nothing
+        return [*ending, replace(new, begin=begin)]
     return [*ending, replace(old, until=begin), replace(new, begin=begin)]
 
 
@@ -103,7 +113,8 @@ def _together(sides: Iterable[Side]) -> tuple[Side, ...]:
     found: dict[str, Side] = {}
     for side in sides:
         known = found.get(side.id, side)
-        found[side.id] = replace(known, parts=tuple({p.name: p for p in (*known.parts, *side.parts)}.values()))
+        parts = tuple({p.name: p for p in (*known.parts, *side.parts)}.values())
+        found[side.id] = replace(known, parts=parts, origin=known.origin or side.origin)
     return tuple(found.values())
 
 

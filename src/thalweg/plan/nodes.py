@@ -139,7 +139,8 @@ class Join:
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs: fragments in the order of computation, and what is emitted from them; sides, and what is joined from them."""
+    """What runs: fragments in the order of computation, and what is emitted from them; sides, and what is joined from them. `settings` are
+    those that it was planned by."""
 
     streams: tuple[Stream, ...] = ()
     queries: tuple[Query | JoinQuery, ...] = ()
@@ -148,6 +149,7 @@ class Plan:
     relations: tuple[Relation, ...] = ()
     sides: tuple[Side, ...] = ()
     joins: tuple[Join, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
     def fragment(self, id: str) -> Fragment:
         """The fragment of an id."""

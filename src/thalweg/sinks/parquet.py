@@ -24,9 +24,14 @@ def stage(directory: str, table: pa.Table, batch: int, part: int) -> str:
 
 
 def with_zone(table: pa.Table) -> pa.Table:
-    """Event times are instants: mark them as UTC, so that Spark reads TIMESTAMP."""
-    fields = [pa.field(f.name, pa.timestamp("us", "UTC")) if f.type == pa.timestamp("us") else f for f in table.schema]
-    return table.cast(pa.schema(fields))
+    """Event times are instants: mark them as UTC, also within a window, so that Spark reads TIMESTAMP."""
+    return table.cast(pa.schema([pa.field(f.name, _zoned(f.type)) for f in table.schema]))
+
+
+def _zoned(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return pa.struct([pa.field(f.name, _zoned(f.type)) for f in type_])
+    return pa.timestamp("us", "UTC") if type_ == pa.timestamp("us") else type_
 
 
 def final_path(directory: str, batch: int, number: int) -> str:

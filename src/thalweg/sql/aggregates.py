@@ -58,7 +58,9 @@ def bind_aggregate(writer: Writer, node: exp.Expr) -> Aggregate:
     """The aggregate that a call asks for; `writer` writes its arguments over the rows of the stream."""
     call = _taken_apart(writer, node)
     if call.name in UNSUPPORTED:
-        hint = {"ANY_VALUE": "use FIRST(x)", "APPROX_COUNT_DISTINCT": "use COUNT(DISTINCT x)"}.get(call.name)
+        hint = {"ANY_VALUE": "use FIRST(x)", "APPROX_COUNT_DISTINCT": "use COUNT(DISTINCT x)"}.get(
+            call.name, "docs/sql.md lists the aggregates that there are"
+        )
         raise writer.source.at(node, f"{call.name} is not supported", hint)
     if call.distinct and call.name != "COUNT":
         raise writer.source.at(node, f"{call.name}(DISTINCT ...) is not supported", "only COUNT takes DISTINCT")
@@ -158,7 +160,8 @@ def _fraction(writer: Writer, node: exp.Expr) -> Decimal:
 
 def _check_count(writer: Writer, call: CallSyntax, count: int) -> None:
     if len(call.args) != count:
-        raise writer.source.at(call.node, f"{call.name} takes {count} argument{'s' * (count != 1)}, not {len(call.args)}")
+        hint = f"write {call.name}({', '.join('xyz'[:count])})"
+        raise writer.source.at(call.node, f"{call.name} takes {count} argument{'s' * (count != 1)}, not {len(call.args)}", hint)
 
 
 def _argument(writer: Writer, node: exp.Expr, call: CallSyntax, function: AggregateFunction) -> Expr:

@@ -101,7 +101,7 @@ def formatted(template: str, index: int) -> Callable[[Call], str]:
         try:
             pattern = strftime_format(call.text(index, "the format"))
         except TimeFormatError as error:
-            raise call.writer.source.at(call.args[index], str(error)) from None
+            raise call.writer.source.at(call.args[index], str(error), "write a format such as 'yyyy-MM-dd HH:mm:ss'") from None
         return template.format(*(literals.quoted(pattern) if i == index else call.sql(i) for i in range(len(call.args))))
 
     return write
@@ -162,12 +162,12 @@ def with_integers(template: str, *positions: int) -> Callable[[Call], str]:
 def need_integer(call: Call, index: int) -> None:
     type_ = call.writer.type(call.args[index])
     if not is_integer(type_):
-        raise call.writer.source.at(call.args[index], f"{call.name} takes a whole number here, not {type_}")
+        raise call.writer.source.at(call.args[index], f"{call.name} takes a whole number here, not {type_}", "CAST it to INT")
 
 
 def regexp_replace(call: Call) -> str:
     if "$" in (replacement := call.text(2, "the replacement")) or "\\" in replacement:
-        raise call.writer.source.at(call.args[2], "group references in a replacement are not supported")
+        raise call.writer.source.at(call.args[2], "group references in a replacement are not supported", "take a group with regexp_extract")
     return f"regexp_replace({call.sql(0)}, {call.sql(1)}, {call.sql(2)}, 'g')"
 
 

@@ -12,8 +12,8 @@ from thalweg.sql.source import did_you_mean
 MICROS: dict[str, int] = dict(UNITS) | {"week": 7 * dict(UNITS)["day"]}
 MONTHS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
 SHORT = {
-    "us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "min": "minute",
-    "h": "hour", "hr": "hour", "d": "day", "w": "week",
+    "us": "microsecond", "mcs": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "min": "minute", "mi": "minute",
+    "n": "minute", "h": "hour", "hh": "hour", "hr": "hour", "d": "day", "dd": "day", "w": "week",
 }  # fmt: skip
 LONGEST = 36_525 * MICROS["day"]
 _PIECE = re.compile(r"\s*([+-]?)\s*(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d_]+)\s*")

@@ -11,7 +11,7 @@ from thalweg.sql import literals
 from thalweg.sql.conditions import placed
 from thalweg.sql.inference import family, is_integer
 from thalweg.sql.nodes import Convert, Duration
-from thalweg.sql.types import TYPES_HINT, is_fractional, type_name
+from thalweg.sql.types import TYPES_HINT, is_exact, is_fractional, type_name
 from thalweg.sql.writer import Forms, Piece, Writer, is_constant, operand, unwrapped
 
 Form = Callable[[Writer, exp.Expr], Piece]
@@ -26,17 +26,22 @@ def quotient(writer: Writer, symbol: str, left: exp.Expr, right: exp.Expr) -> Pi
 
 
 def converted(writer: Writer, node: exp.Expr, to: str) -> Piece:
-    """A cast as Spark means it: fractions are cut off, numbers and timestamps meet in seconds, failures are NULL."""
+    """A cast as Spark means it: fractions are cut off, numbers and timestamps meet in seconds, a text may say its distance from UTC,
+    failures are NULL."""
     piece, type_ = writer.piece(node), writer.type(node)
     if type_ == to:
         return piece
     sql = piece.sql
     if is_integer(to) and is_fractional(type_):
         sql = f"trunc({sql})"
+    elif is_integer(to) and type_ == "VARCHAR":
+        sql = f"trunc(TRY_CAST({sql} AS DECIMAL(38,10)))"
+    elif to == "TIMESTAMP" and type_ == "VARCHAR":
+        return Piece(f"CAST(TRY_CAST({sql} AS TIMESTAMPTZ) AS TIMESTAMP)")
     elif is_integer(to) and type_ == "TIMESTAMP":
         sql = f"floor(epoch({sql}))"
     elif to == "TIMESTAMP" and family(type_) == "number":
-        return Piece(f"make_timestamp(CAST({operand(piece)} * 1000000 AS BIGINT))")
+        return Piece(f"TRY(make_timestamp(CAST({operand(piece)} * 1000000 AS BIGINT)))")
     elif {family(type_), family(to)} in ({"time", "number"}, {"time", "BOOLEAN"}):
         raise writer.source.at(node, f"can't cast {type_} to {to}", "cast by way of TIMESTAMP")
     return Piece(f"TRY_CAST({sql} AS {to})")
@@ -48,7 +53,9 @@ def _arithmetic(symbol: str) -> Form:
         writer.numbers((left, right), symbol)
         if symbol in "+*" and is_constant(left) and not is_constant(right):
             left, right = right, left
-        return Piece(f"{_number(writer, left, right)} {symbol} {_number(writer, right, left)}", False)
+        sql = f"{_number(writer, left, right)} {symbol} {_number(writer, right, left)}"
+        exact = symbol in "+-*" and all(is_exact(writer.type(side)) for side in (left, right))
+        return Piece(f"TRY({sql})") if exact and not (is_constant(left) and is_constant(right)) else Piece(sql, False)
 
     return write
 

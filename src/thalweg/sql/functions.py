@@ -16,13 +16,21 @@ from thalweg.sql.calls import Call, Template
 from thalweg.sql.inference import is_integer
 from thalweg.sql.source import did_you_mean
 from thalweg.sql.types import NAMES
-from thalweg.sql.writer import Forms, Piece, Writer
+from thalweg.sql.writer import Forms, Piece, Writer, is_constant
 
 NONDETERMINISTIC = frozenset({
     "RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME",
     "CURDATE", "LOCALTIMESTAMP", "LOCALTIME", "SHUFFLE", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID",
     "INPUT_FILE_NAME", "CURRENT_USER", "SESSION_USER", "CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA",
     "CURRENT_TIMEZONE",
+})  # fmt: skip
+
+
+# Functions that fail on some values; there they give NULL.
+FALLIBLE = frozenset({
+    "CHR", "CHAR", "REPEAT", "LPAD", "RPAD", "REGEXP_LIKE", "RLIKE", "REGEXP", "REGEXP_EXTRACT", "REGEXP_REPLACE", "ABS", "PMOD",
+    "TIMESTAMP_SECONDS", "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "FROM_UNIXTIME", "DATE_ADD", "DATE_SUB", "ADD_MONTHS", "TIMESTAMPADD",
+    "LAST_DAY", "ROUND", "BROUND", "SQRT", "ASIN", "ACOS", "POW", "POWER", "EXP", "COT",
 })  # fmt: skip
 
 
@@ -141,16 +149,17 @@ def write_call(writer: Writer, node: exp.Expr) -> Piece:
     templates = FUNCTIONS.get(name)
     if templates is None:
         near = did_you_mean(name, [*FUNCTIONS, *AGGREGATES])
-        raise writer.source.at(node, f"unknown function {node.name}", f"did you mean {near}?" if near else None)
+        hint = f"did you mean {near}?" if near else "docs/sql.md lists the functions that there are"
+        raise writer.source.at(node, f"unknown function {node.name}", hint)
     template = templates.get(len(node.expressions)) or (templates.get(None) if node.expressions else None)
     if template is None:
         counts = " or ".join(str(n) for n in templates if n is not None) or "at least 1"
-        raise writer.source.at(node, f"{node.name} takes {counts} arguments, not {len(node.expressions)}")
+        hint = "docs/sql.md lists the functions with their arguments"
+        raise writer.source.at(node, f"{node.name} takes {counts} arguments, not {len(node.expressions)}", hint)
     call = Call(writer, node, node.name, node.expressions)
-    if callable(template):
-        return Piece(template(call))
-    wrap = writer.operand if "{0} " in template or " {0}" in template else writer.sql
-    return Piece(template.format(*map(wrap, node.expressions)))
+    wrap = writer.operand if isinstance(template, str) and ("{0} " in template or " {0}" in template) else writer.sql
+    sql = template(call) if callable(template) else template.format(*map(wrap, node.expressions))
+    return Piece(f"TRY({sql})" if name in FALLIBLE and not all(map(is_constant, node.expressions)) else sql)
 
 
 def refused_by_time(writer: Writer, node: exp.Expr, name: str) -> Exception:
@@ -163,9 +172,9 @@ def _substring(writer: Writer, node: exp.Expr) -> Piece:
     start, length = node.args.get("start"), node.args.get("length")
     for part in (start, length):
         if part is not None and not is_integer(type_ := writer.type(part)):
-            raise writer.source.at(part, f"SUBSTRING takes a whole number here, not {type_}")
+            raise writer.source.at(part, f"SUBSTRING takes a whole number here, not {type_}", "CAST it to INT")
     if start is None:
-        raise writer.source.at(node, "SUBSTRING takes 2 or 3 arguments, not 1")
+        raise writer.source.at(node, "SUBSTRING takes 2 or 3 arguments, not 1", "write SUBSTRING(text, 1, 3)")
     from_ = writer.sql(start)
     if not isinstance(start, exp.Literal) or from_ == "0":
         from_ = "1" if from_ == "0" else f"coalesce(nullif({from_}, 0), CASE WHEN {writer.operand(start)} = 0 THEN 1 END)"
@@ -181,7 +190,7 @@ def _trim(writer: Writer, node: exp.Expr) -> Piece:
 
 def _position(writer: Writer, node: exp.Expr) -> Piece:
     if node.args.get("position") is not None or node.this is None:
-        raise writer.source.at(node, "POSITION takes 2 arguments")
+        raise writer.source.at(node, "POSITION takes 2 arguments", "write POSITION('a' IN text)")
     return Piece(f"instr({writer.sql(node.this)}, {writer.sql(node.args['substr'])})")
 
 

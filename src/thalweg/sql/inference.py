@@ -11,6 +11,7 @@ Infer = Callable[[str, Mapping[str, str]], str]
 """The DuckDB type of a DuckDB expression over columns (name to type), or an InferenceError."""
 
 NULL = '"NULL"'
+UNLIKE = "CAST values to the types that are meant"
 
 
 class InferenceError(ValueError):

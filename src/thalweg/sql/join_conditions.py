@@ -11,7 +11,7 @@ from sqlglot import exp
 from thalweg.logical.join import ColumnRef, Equality, Term
 from thalweg.logical.query import Expr
 from thalweg.sql.conditions import as_equality, conjuncts
-from thalweg.sql.inference import InferenceError, one_line
+from thalweg.sql.inference import UNLIKE, InferenceError, one_line
 from thalweg.sql.joined import JoinedRows
 
 
@@ -85,7 +85,7 @@ def _common_type(rows: JoinedRows, node: exp.Expr, left: Term, right: Term) -> s
     try:
         return rows.infer(f"CASE WHEN TRUE THEN {left.sql} ELSE {right.sql} END", rows.types)
     except InferenceError as error:
-        raise rows.source.at(node, one_line(error)) from None
+        raise rows.source.at(node, one_line(error), UNLIKE) from None
 
 
 def _cast(term: Term, to: str) -> Term:

@@ -11,7 +11,7 @@ from thalweg.logical.query import Output
 from thalweg.logical.stream import Stream
 from thalweg.sql.aggregates import aggregate_type, bind_aggregate
 from thalweg.sql.joined import JoinedRows
-from thalweg.sql.results import Results, output_name
+from thalweg.sql.results import Results, output_name, result_type
 from thalweg.sql.writer import is_star
 
 WINDOW_END = '"window_end"'
@@ -82,7 +82,7 @@ def _expanded(rows: JoinedRows, item: exp.Expr, terms: dict[str, Term]) -> Itera
     node = item.this if isinstance(item, exp.Alias) else item
     read: set[ColumnRef] = set()
     writer = rows.writer("SELECT", read, terms)
-    sql, type_ = writer.sql(node), writer.type(node)
+    sql, type_ = writer.sql(node), result_type(rows, node, writer.type(node))
     name = item.alias if isinstance(item, exp.Alias) else output_name(rows, node)
     yield name, Term(sql, type_, tuple(sorted(read)))
 

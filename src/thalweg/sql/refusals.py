@@ -99,9 +99,13 @@ def _refuse_clauses(source: Source, node: exp.Expr, supported: frozenset[str]) -
     placed = [(_span(source, node, v), k) for k, v in present]
     if placed:
         span, key = min(placed)
-        raise source.error(f"{CLAUSES.get(key, key.rstrip('_').upper())} is not supported", span, HINTS.get(key))
+        hint = HINTS.get(key, "leave it out; docs/sql.md has all that a query may say")
+        raise source.error(f"{CLAUSES.get(key, key.rstrip('_').upper())} is not supported", span, hint)
 
 
 def _span(source: Source, node: exp.Expr, value: object) -> Span:
     own = span_of(value) if isinstance(value, exp.Expr) else None
+    if own is None and isinstance(value, exp.Hint):
+        start = source.text.find("/*+")
+        return (start, source.text.find("*/", start) + 2)
     return own or span_of(node) or (0, len(source.text))

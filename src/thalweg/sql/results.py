@@ -13,9 +13,10 @@ from thalweg.logical.join import JoinAggregate, Term
 from thalweg.logical.query import Aggregate, Expr, Output
 from thalweg.sql.aggregates import is_aggregate
 from thalweg.sql.conditions import all_of, conjunction
-from thalweg.sql.inference import InferenceError, one_line
+from thalweg.sql.inference import NULL, UNLIKE, InferenceError, one_line
 from thalweg.sql.nodes import WindowCall
 from thalweg.sql.rows import FORMS, Scope, is_window_reference
+from thalweg.sql.types import SUPPORTED, TYPES_HINT
 from thalweg.sql.writer import Writer, is_star
 
 A = TypeVar("A", Aggregate, JoinAggregate)
@@ -71,7 +72,7 @@ class Results(ABC, Generic[A]):
         if is_star(node):
             raise self._scope.source.at(node, "* can't be grouped", "name the grouping keys and aggregates")
         writer = self.writer()
-        sql, type_ = writer.sql(node), writer.type(node)
+        sql, type_ = writer.sql(node), result_type(self._scope, node, writer.type(node))
         name = item.alias if isinstance(item, exp.Alias) else output_name(self._scope, node)
         self.aliases.setdefault(name.lower(), sql)
         return Output(name, sql, type_)
@@ -112,11 +113,19 @@ class Results(ABC, Generic[A]):
         try:
             aggregate, type_ = self.bind(node)
         except InferenceError as error:
-            raise self._scope.source.at(node, one_line(error)) from None
+            raise self._scope.source.at(node, one_line(error), UNLIKE) from None
         if aggregate not in self.aggregates:
             self.types[f"a{len(self.aggregates)}"] = type_
             self.aggregates.append(aggregate)
         return f'"a{self.aggregates.index(aggregate)}"'
+
+
+def result_type(scope: Scope, node: exp.Expr, type_: str) -> str:
+    """The type of a result, if result files can have it."""
+    if type_ in SUPPORTED or type_.startswith(("DECIMAL(", "STRUCT(")) or type_ == NULL:
+        return type_
+    hint = "subtract unix_micros(...) of both" if type_ == "INTERVAL" else TYPES_HINT.replace("use", "CAST it to")
+    raise scope.source.at(node, f"a result can't be of the type {type_}", hint)
 
 
 def output_name(scope: Scope, node: exp.Expr) -> str:

@@ -16,10 +16,26 @@ from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Span, did_you_mean, span_of, suggestion
 
 T = TypeVar("T")
-KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "INTO", "WITH")
+KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "INTO", "WITH", "AS", "TUMBLE", "HOP", "WINDOWS", "EVERY", "EMIT")
+_STREAM = "CREATE STREAM bid (price BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'data/bid', time = 'at')"
+_TABLE = "CREATE TABLE person (id BIGINT, name STRING) WITH (format = 'csv', path = 'data/person.csv')"
+_QUERY = "CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
+EXAMPLES = {
+    ("CREATE", "STREAM"): _STREAM,
+    ("CREATE", "TABLE"): _TABLE,
+    ("CREATE",): _QUERY,
+    ("SELECT",): _QUERY,
+    ("FROM",): _QUERY,
+    ("WITH",): _QUERY,
+    ("DROP",): "DROP QUERY top",
+    ("EXPLAIN",): "EXPLAIN QUERY top",
+    ("SHOW",): "SHOW QUERIES",
+    ("SET",): "SET plan.windows = 'best'",
+}
 SHOWN = ("QUERIES", "STREAMS", "PLAN", "STATISTICS")
 _WORD = re.compile(r"[^\W\d]\w*")
-_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+NAME_HINT = "use letters, digits and _, a letter first"
 
 
 @dataclass(frozen=True)
@@ -87,12 +103,23 @@ class StatementParser(ThalwegParser):
         self.reset()
         self.sql, self._chunks = text, [tokens]
         self._advance_chunk()
-        parsed = self._read_statement((tokens[0].start, tokens[-1].end + 1))
-        if self._curr:
-            near = did_you_mean(self._prev.text, KEYWORDS) if self._prev else None
-            hint = f"did you mean {near} instead of {self._prev.text}?" if near and near != self._prev.text.upper() else None
-            raise Misparse(f"unexpected {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1), hint)
-        return parsed
+        try:
+            parsed = self._read_statement((tokens[0].start, tokens[-1].end + 1))
+            if self._curr:
+                raise Misparse(f"unexpected {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1))
+            return parsed
+        except Misparse as error:
+            raise Misparse(error.message, error.span, error.hint or self._hint(tokens)) from None
+
+    def _hint(self, tokens: list[Token]) -> str | None:
+        """A word near the place that is nearly a keyword, or an example of such a statement."""
+        for token in (self._curr, self._prev):
+            near = did_you_mean(token.text, KEYWORDS) if token and token.token_type != TokenType.STRING else None
+            if near and near != token.text.upper():
+                return f"did you mean {near} instead of {token.text}?"
+        words = tuple(t.text.upper() for t in tokens[:2])
+        example = EXAMPLES.get(words) or EXAMPLES.get(words[:1])
+        return f"as in {example}" if example else None
 
     def _read_statement(self, span: Span) -> StatementSyntax:
         if self._match_text_seq("CREATE"):
@@ -216,12 +243,14 @@ class StatementParser(ThalwegParser):
     def _name(self, of: str) -> str:
         """A name that can also be a directory's."""
         name = self._part(f"the name of the {of}")
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             span = (self._prev.start, self._prev.end + 1)
-            raise Misparse(f"{name!r} can't be the name of a {of}", span, "use letters, digits and _, a letter first")
+            raise Misparse(f"{name!r} can't be the name of a {of}", span, NAME_HINT)
         return name
 
     def _string(self, what: str) -> str:
         if not self._match(TokenType.STRING):
             self.expected(f"{what} in quotes")
+        if not self._prev.text.strip():
+            raise Misparse(f"{what} is empty", (self._prev.start, self._prev.end + 1), "write a path, as in INTO 'out/prices'")
         return self._prev.text

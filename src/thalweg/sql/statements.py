@@ -8,13 +8,15 @@ from sqlglot import exp
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from thalweg.errors import SqlError
+from thalweg.errors import SqlError, UsageError
 from thalweg.logical.stream import Relation, Stream
 from thalweg.sql import declarations
 from thalweg.sql.dialect import Thalweg
 from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Source, Span
 from thalweg.sql.statement_syntax import (
+    NAME,
+    NAME_HINT,
     CreateSyntax,
     DropSyntax,
     ExplainSyntax,
@@ -121,8 +123,18 @@ Statement = CreateStream | CreateTable | CreateQuery | DropQuery | DropStream | 
 
 def parse_script(text: str, origin: str = "") -> tuple[Statement, ...]:
     """The statements of a script."""
+    return tuple(statement for statement, _ in placed_script(text, origin))
+
+
+def placed_script(text: str, origin: str = "") -> tuple[tuple[Statement, Span], ...]:
+    """The statements of a script, each with its place."""
     source = Source(text, origin)
-    return tuple(_statement(source, syntax) for syntax in _parsed(source))
+    return tuple((_statement(source, syntax), _span(syntax)) for syntax in _parsed(source))
+
+
+def _span(syntax: StatementSyntax) -> Span:
+    """Where a statement stands; of a declaration, its name."""
+    return syntax.declaration.span if isinstance(syntax, CreateSyntax) else syntax.span
 
 
 def parse_statement(text: str, origin: str = "") -> Statement:
@@ -140,6 +152,13 @@ def parse_select(text: str, origin: str = "") -> ParsedSelect:
     if len(syntaxes) != 1 or not isinstance(syntaxes[0], QuerySyntax) or syntaxes[0].name is not None:
         raise source.error("expected one SELECT", syntaxes[0].span if syntaxes else (0, 1), "write SELECT ... FROM ... GROUP BY ...")
     return _select(source, syntaxes[0].node)
+
+
+def checked_name(name: str, of: str) -> str:
+    """A name that a statement could give too."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} can't be the name of a {of}", NAME_HINT)
+    return name
 
 
 def _parsed(source: Source) -> tuple[StatementSyntax, ...]:

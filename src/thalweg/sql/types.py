@@ -14,6 +14,7 @@ NAMES = {
     "DATE": "DATE",
     "TIMESTAMP": "TIMESTAMP", "TIMESTAMP_NTZ": "TIMESTAMP",
 }  # fmt: skip
+SUPPORTED = frozenset(NAMES.values())
 DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 TYPES_HINT = "use BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), STRING, DATE or TIMESTAMP"
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"})
@@ -43,6 +44,11 @@ def _decimal(parameters: tuple[str, ...]) -> str | None:
 def is_fractional(type_: str) -> bool:
     """Whether values of a type may have a fraction."""
     return type_ in ("FLOAT", "DOUBLE") or type_.startswith("DECIMAL")
+
+
+def is_exact(type_: str) -> bool:
+    """Whether values of a type are numbers without rounding, so that a result may be too large for it."""
+    return type_ in INTEGERS or type_.startswith("DECIMAL")
 
 
 def is_numeric(type_: str) -> bool:

@@ -14,6 +14,7 @@ from thalweg.sql.nodes import Duration, Misparse, WindowCall, WindowSet
 _FUNCTIONS = {"TUMBLE", "HOP", "WINDOW", "TUMBLINGWINDOW", "HOPPINGWINDOW"}
 _UNSUPPORTED = {"SESSION", "SESSION_WINDOW", "SESSIONWINDOW", "SLIDINGWINDOW", "SNAPSHOTWINDOW", "CUMULATE"}
 _GROUPINGS = {"CUBE", "ROLLUP", "GROUPING SETS"}
+_AZURE_PARTS = {"DURATION": "range", "HOP": "slide", "OFFSET": "offset"}
 _AMOUNTS = (TokenType.STRING, TokenType.NUMBER, TokenType.INTERVAL, TokenType.DASH)
 
 
@@ -182,17 +183,27 @@ class WindowSyntax(Parser):
         """`minute, 10, 5` or `Duration(minute, 10), Hop(minute, 5), Offset(minute, 1)`."""
         hops = word == "HOPPINGWINDOW"
         if self._next.token_type == TokenType.L_PAREN:
-            return self._filled(("range", "slide", "offset") if hops else ("range", "offset"), self._parse_csv(self._azure_part), 1 + hops)
+            parts: dict[str, exp.Expr] = {}
+            self._parse_csv(lambda: self._azure_part(parts, _AZURE_PARTS if hops else {**_AZURE_PARTS, "HOP": ""}))
+            for name, key in (("Duration", "range"), *([("Hop", "slide")] if hops else [])):
+                if key not in parts:
+                    self.expected(f"{name} of the window")
+            return WindowCall(**parts)
         unit = self._azure_unit()
         counts = [self._azure_count(unit) for _ in range(1 + hops)]
         return self._filled(("range", "slide"), counts, 1 + hops)
 
-    def _azure_part(self) -> exp.Expr:
-        if not self._match_texts(("DURATION", "HOP", "OFFSET")) or not self._match(TokenType.L_PAREN):
-            self.expected("Duration, Hop or Offset")
-        node = self._azure_count(self._azure_unit())
+    def _azure_part(self, parts: dict[str, exp.Expr], keys: dict[str, str]) -> exp.Expr:
+        """One of `Duration(minute, 10)`, `Hop(minute, 5)` and `Offset(minute, 1)`, which stand in any order."""
+        words = tuple(word for word, key in keys.items() if key and key not in parts)
+        if not self._match_texts(words):
+            self.expected(" or ".join(word.capitalize() for word in words))
+        key = keys[self._prev.text.upper()]
+        if not self._match(TokenType.L_PAREN):
+            self.expected("(")
+        parts[key] = self._azure_count(self._azure_unit())
         self._match_r_paren()
-        return node
+        return parts[key]
 
     def _azure_unit(self) -> str:
         if not self._curr or not is_unit(self._curr.text):
@@ -201,11 +212,14 @@ class WindowSyntax(Parser):
         return self._prev.text
 
     def _azure_count(self, unit: str) -> exp.Expr:
-        if not self._match(TokenType.COMMA) or not self._match(TokenType.NUMBER):
+        if not self._match(TokenType.COMMA):
             self.expected("a comma and a number")
+        sign = "-" if self._match(TokenType.DASH) else ""
+        if not self._match(TokenType.NUMBER):
+            self.expected("a number")
         token = self._prev
         try:
-            length = parse_duration(f"{token.text} {unit}")
+            length = parse_duration(f"{sign}{token.text} {unit}")
         except DurationError as error:
             raise Misparse(str(error), (token.start, token.end + 1), error.hint) from None
         node = Duration(micros=length.micros, months=length.months)

@@ -57,7 +57,7 @@ def fixed_length(source: Source, duration: exp.Expr, positive: str | None = None
     if months:
         raise source.at(duration, "months and years have no fixed length", "write the window in days")
     if positive and micros <= 0:
-        raise source.at(duration, f"{positive} must be above zero")
+        raise source.at(duration, f"{positive} must be above zero", "write a length such as '1 minute'")
     return int(micros)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from thalweg.sql import literals
-from thalweg.sql.inference import NULL, InferenceError, family, one_line
+from thalweg.sql.inference import NULL, UNLIKE, InferenceError, family, one_line
 from thalweg.sql.nodes import Duration, WindowCall, WindowSet
 from thalweg.sql.source import Source
 
@@ -92,7 +92,8 @@ class Writer:
             return Piece(own)
         form = self.forms.get(type(node))
         if form is None:
-            raise self.source.at(node, f"{REFUSED.get(type(node), node.key)} is not supported")
+            named = REFUSED.get(type(node)) or self.source.written(node)
+            raise self.source.at(node, f"{named} is not supported", "write it another way; docs/sql.md has what expressions may say")
         return form(self, node)
 
     def type(self, node: exp.Expr) -> str:
@@ -101,7 +102,7 @@ class Writer:
         try:
             return self.infer(sql)
         except InferenceError as error:
-            raise self.source.at(node, one_line(error)) from None
+            raise self.source.at(node, one_line(error), UNLIKE) from None
 
     def condition(self, node: exp.Expr) -> Piece:
         """A piece that must be boolean."""

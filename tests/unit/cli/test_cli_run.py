@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from thalweg.cli.signals import StopWish
 from thalweg.demo import Demo
 from thalweg.errors import UsageError
 from thalweg.logical.query import Query
+from thalweg.session import Session
 from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
 
 
@@ -67,21 +69,28 @@ def test_asking_to_stop_twice_is_asking_once():
 
 @pytest.fixture
 def console(tmp_path):
-    """Two queries, one of them into the console, and their result files."""
+    """Two queries, one of them into the console, and their result files: what a session shows of them after a batch."""
     queries = {name: Query(name, "", "bid", (), (), (), (), (), into=into) for name, into in (("shown", "console"), ("kept", None))}
     for name in queries:
         pq.write_table(pa.table({"n": list(range(30))}), tmp_path / f"{name}.parquet")
-    session = SimpleNamespace(catalog=SimpleNamespace(queries=queries), output_of=lambda q: f"/results/{q.name}")
+    session = Session(tmp_path / "session")
+    session.catalog = replace(session.catalog, queries=queries)
     published = tuple((name, str(tmp_path / f"{name}.parquet")) for name in queries)
-    return lambda rows: ConsoleResults(Screen(), session, rows).batch(batch(published=published))
+
+    def after_a_batch(rows):
+        session.console = ConsoleResults(Screen(), session, rows).show
+        for listener in session.listeners:
+            listener(batch(published=published))
+
+    return after_a_batch
 
 
 def test_new_rows_of_console_queries_are_printed(console, capsys):
     console(20)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "shown: batch 3, 30 rows"
+    assert lines[0] == "shown: 30 new rows"
     assert len(lines) == 1 + 2 + 20 + 2
-    assert lines[-2] == "... 10 more rows in /results/shown (--rows 0 prints all)"
+    assert lines[-2].startswith("... 10 more rows in ") and lines[-2].endswith("session/results/shown (--rows 0 prints all)")
 
 
 def test_all_rows_of_console_queries(console, capsys):

@@ -36,17 +36,17 @@ def test_changes_and_rows(tmp_path: Path) -> None:
 
 
 def test_a_handover(tmp_path: Path) -> None:
-    engine = ran(tmp_path, PER_SHOP, config=Config(early_aggregation="LAP", evaluate="snapshot"))
-    engine.replan(planner_for(Config(early_aggregation="EAP11", evaluate="expiry")))
+    engine = ran(tmp_path, PER_SHOP, config=Config(early_aggregation="EAP11", evaluate="expiry"))
+    engine.replan(planner_for(Config(early_aggregation="LAP", evaluate="snapshot")))
     run_both(engine, tmp_path, 2)
     found = analyzed(engine)
     (join,) = found.data["joins"]
     old, new = join["runs"]
-    assert (old["name"], new["name"]) == ("LAP snapshot", "EAP11 expiry") and old["until"] == new["begin"]
-    assert join["plan"]["name"] == "EAP11 expiry" and len(join["sides"]) == 4
-    assert "LAP snapshot by hash join (handing over: gives out the instants before 2026-01-01" in found.text
-    assert "EAP11 expiry by hash join (taking over: gives out the instants from 2026-01-01" in found.text
-    assert "< LAP snapshot" in found.text and "> EAP11 expiry" in found.text
+    assert (old["name"], new["name"]) == ("EAP11 expiry", "LAP snapshot") and old["until"] == new["begin"]
+    assert join["plan"]["name"] == "LAP snapshot" and len(join["sides"]) == 4
+    assert "EAP11 expiry by hash join (handing over: gives out the instants before 2026-01-01" in found.text
+    assert "LAP snapshot by hash join (taking over: gives out the instants from 2026-01-01" in found.text
+    assert "< EAP11 expiry" in found.text and "> LAP snapshot" in found.text
     assert 'class="old"' in found.svg() and ":::old" in found.mermaid()
 
 

@@ -99,7 +99,7 @@ def test_whole_query() -> None:
             Output("auction", '"k0"', "BIGINT"),
             Output("window_id", '"window_id"', "VARCHAR"),
             Output("low", '"a0"', "BIGINT"),
-            Output("half", '("a1" - "a0") / 2', "DOUBLE"),
+            Output("half", 'TRY("a1" - "a0") / 2', "DOUBLE"),
         ),
         having='"a2" >= 3',
         into="out",
@@ -125,13 +125,13 @@ def test_name(item: str, name: str) -> None:
 
 def test_keys_in_the_order_of_group_by() -> None:
     query = bound("SELECT COUNT(*), channel, n + 1, auction FROM bid GROUP BY n + 1, TUMBLE '1 minute', auction, channel")
-    assert [k.sql for k in query.keys] == ['"n" + 1', '"auction"', '"channel"']
+    assert [k.sql for k in query.keys] == ['TRY("n" + 1)', '"auction"', '"channel"']
     assert [o.sql for o in query.outputs] == ['"a0"', '"k2"', '"k0"', '"k1"']
 
 
 def test_expressions_over_keys_and_aggregates() -> None:
     query = bound("SELECT n + 1 + SUM(price) AS v, upper(channel) || '!' AS w FROM bid GROUP BY n + 1, upper(channel), TUMBLE '1 minute'")
-    assert [o.sql for o in query.outputs] == ['"k0" + "a0"', "\"k1\" || '!'"]
+    assert [o.sql for o in query.outputs] == ['TRY("k0" + "a0")', "\"k1\" || '!'"]
 
 
 def test_key_inside_a_call_of_a_key() -> None:

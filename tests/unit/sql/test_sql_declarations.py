@@ -167,4 +167,4 @@ def test_bad(text: str, message: str, mark: str, hint: str | None) -> None:
         parse_statement(text)
     assert caught.value.message == message
     assert marked(caught.value) == mark
-    assert (caught.value.hint or "").startswith(hint) if hint else caught.value.hint is None
+    assert caught.value.hint and caught.value.hint.startswith(hint or "")

@@ -172,7 +172,7 @@ def test_bad(sql: str, message: str, mark: str, hint: str | None) -> None:
     error = failure(sql)
     assert error.message == message
     assert marked(error) == mark
-    assert (error.hint or "").startswith(hint) if hint else error.hint is None
+    assert error.hint and error.hint.startswith(hint or "")
 
 
 @pytest.mark.parametrize("sql", [b[0] for b in BAD])

@@ -118,7 +118,7 @@ def test_bad(sql: str, message: str, mark: str, hint: str | None) -> None:
     error = join_failure(sql)
     assert error.message == message
     assert marked(error) == mark
-    assert (error.hint or "").startswith(hint) if hint else error.hint is None
+    assert error.hint and error.hint.startswith(hint or "")
     assert not error.message.endswith(".") and not (error.hint or "").endswith(".")
 
 

@@ -68,7 +68,9 @@ def test_whole_query() -> None:
         aggregates=(
             JoinAggregate(Aggregate("COUNT_ROWS")),
             JoinAggregate(
-                Aggregate("SUM", (Expr('"b.price" * "a.start"', "DECIMAL(27,2)"),)), None, (ColumnRef(0, "price"), ColumnRef(1, "start"))
+                Aggregate("SUM", (Expr('TRY("b.price" * "a.start")', "DECIMAL(27,2)"),)),
+                None,
+                (ColumnRef(0, "price"), ColumnRef(1, "start")),
             ),
             JoinAggregate(Aggregate("MAX", (Expr('"price"', "BIGINT"),)), 0),
         ),
@@ -225,8 +227,8 @@ def test_order_of_conditions_does_not_matter() -> None:
     [
         ("a.id <=> b.auction", '"a.id" IS NOT DISTINCT FROM "b.auction"'),
         ("a.id = b.auction OR ok", '"b.ok" OR ("a.id" = "b.auction")'),
-        ("a.id = b.auction + a.seller", '"a.id" = ("b.auction" + "a.Seller")'),
-        ("a.id + b.auction = 3", '("a.id" + "b.auction") = 3'),
+        ("a.id = b.auction + a.seller", '"a.id" = TRY("b.auction" + "a.Seller")'),
+        ("a.id + b.auction = 3", 'TRY("a.id" + "b.auction") = 3'),
         ("a.at BETWEEN b.at AND b.at + INTERVAL 1 HOUR", '"a.at" <= ("b.at" + INTERVAL \'1 hour\')'),
         ("1 = 2", "1 = 2"),
         ("FALSE", "FALSE"),
@@ -253,7 +255,7 @@ def test_true_is_dropped() -> None:
         ("b.x = a.id", '"b.x"', 'TRY_CAST("a.id" AS DOUBLE)', "DOUBLE"),
         ("b.day = a.at", 'TRY_CAST("b.day" AS TIMESTAMP)', '"a.at"', "TIMESTAMP"),
         ("lower(a.url) = b.channel || 'x'", "\"b.channel\" || 'x'", 'lower("a.url")', "VARCHAR"),
-        ("a.id + 1 = b.price - b.n", '"b.price" - "b.n"', '"a.id" + 1', "BIGINT"),
+        ("a.id + 1 = b.price - b.n", 'TRY("b.price" - "b.n")', 'TRY("a.id" + 1)', "BIGINT"),
     ],
 )
 def test_sides_of_an_equality_are_of_one_type(condition: str, left: str, right: str, type_: str) -> None:
@@ -312,7 +314,7 @@ def test_rows() -> None:
     query = joined(f"SELECT b.price AS p, a.start * 2, p.name, x + start AS s {FP} WHERE a.id = b.auction")
     assert query.outputs == (
         Output("p", '"b.price"', "BIGINT"),
-        Output("a.start * 2", '"a.start" * 2', "DECIMAL(18,2)"),
+        Output("a.start * 2", 'TRY("a.start" * 2)', "DECIMAL(18,2)"),
         Output("name", '"p.name"', "VARCHAR"),
         Output("s", '"b.x" + "a.start"', "DOUBLE"),
     )
@@ -339,7 +341,7 @@ def test_stars() -> None:
 
 def test_names_of_earlier_results() -> None:
     query = joined(f"SELECT price + start AS s, s * 2 AS t, price AS q {F}")
-    assert query.outputs[1].sql == '("b.price" + "a.start") * 2'
+    assert query.outputs[1].sql == 'TRY((TRY("b.price" + "a.start")) * 2)'
     assert query.columns == (ColumnRef(0, "price"), ColumnRef(1, "start"))
 
 
@@ -355,7 +357,7 @@ def test_names_of_earlier_results() -> None:
         ("COUNT(*) FILTER (WHERE ok)", JoinAggregate(Aggregate("COUNT_ROWS", (), Expr('"ok"', "BOOLEAN")), 0)),
         ("COUNT(a.start)", JoinAggregate(Aggregate("COUNT", (Expr('"start"', "DECIMAL(8,2)"),)), 1)),
         ("COUNT(DISTINCT p.state)", JoinAggregate(Aggregate("COUNT_DISTINCT", (Expr('"state"', "VARCHAR"),)), 2)),
-        ("SUM(price + n)", JoinAggregate(Aggregate("SUM", (Expr('"price" + "n"', "BIGINT"),)), 0)),
+        ("SUM(price + n)", JoinAggregate(Aggregate("SUM", (Expr('TRY("price" + "n")', "BIGINT"),)), 0)),
         ("SUM(1)", JoinAggregate(Aggregate("SUM", (Expr("1", "INTEGER"),)))),
         (
             "SUM(price) FILTER (WHERE name = 'x')",

@@ -29,6 +29,12 @@ WINDOWS = [
         "window(b.at, '10 minutes', '5 minutes', '1 minute')",
         NamedWindow("10 minutes by 5 minutes offset 1 minute", Window(10 * MINUTE, 5 * MINUTE, MINUTE)),
     ),
+    ("HoppingWindow(Hop(minute, 5), Duration(minute, 10))", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
+    (
+        "TumblingWindow(Offset(second, -50), Duration(mi, 1))",
+        NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND)),
+    ),
+    ("TumblingWindow(hh, 1)", NamedWindow("1 hour", Window(HOUR, HOUR))),
     ("TumblingWindow(minute, 20)", NamedWindow("20 minutes", Window(20 * MINUTE, 20 * MINUTE))),
     ("HoppingWindow(minute, 10, 5)", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
     ("TumblingWindow(Duration(hour, 1), Offset(minute, 5))", NamedWindow("1 hour offset 5 minutes", Window(HOUR, HOUR, 5 * MINUTE))),

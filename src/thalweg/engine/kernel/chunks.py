@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from thalweg.engine.kernel.connection import clean_message, run
 from thalweg.errors import DataError
 from thalweg.logical.stream import Relation, Stream
+from thalweg.plan.arithmetic import identifier
 
 # Which declared types a Parquet column may be read as without losing meaning.
 _WIDENS = {
@@ -42,41 +43,62 @@ def local_path(uri: str) -> str:
 def scan_sql(stream: Stream, source: str, columns: Sequence[str] | None = None) -> str:
     """A chunk with its columns as declared and the event time in microseconds."""
     chosen = [c for c in stream.columns if columns is None or c.name in columns]
-    selected = [f"{_cast(c.name, c.type)} AS {_name(c.name)}" for c in chosen]
-    return f'SELECT {", ".join([*selected, f"epoch_us({_name(stream.time)})"])} AS "__time" FROM {source}'
+    selected = [f"{_cast(c.name, c.type)} AS {identifier(c.name)}" for c in chosen]
+    return f'SELECT {", ".join([*selected, f"epoch_us({identifier(stream.time)})"])} AS "__time" FROM {source}'
 
 
 def _cast(column: str, type_: str) -> str:
     if type_ == "TIMESTAMP":
-        return f"make_timestamp(epoch_us({_name(column)}))"
-    return f"CAST({_name(column)} AS {type_})"
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
+        return f"make_timestamp(epoch_us({identifier(column)}))"
+    return f"CAST({identifier(column)} AS {type_})"
 
 
 def files_sql(stream: Stream | Relation, paths: Sequence[str]) -> str:
-    """The table function that reads files of a stream's format."""
-    listed = "[" + ", ".join(_text(_literal(p)) for p in paths) + "]"
-    types = "{" + ", ".join(f"{_text(c.name)}: {_text(c.type)}" for c in stream.columns) + "}"
+    """What reads files of a stream's format, whichever of the types that a column may have each of them has."""
     if stream.format == "parquet":
-        return f"read_parquet({listed})"
+        return _parquet_sql(stream, paths)
+    options = {_OPTIONS.get(k, k): v for k, v in stream.options if k not in ("header", "glob")}
+    given = "".join(f", {k} = {_text(v)}" for k, v in options.items())
+    # A time may say its distance from UTC; one that says none is in UTC. A format of the user's own stands for itself.
+    zoned = "TIMESTAMP" if "timestampformat" in options else "TIMESTAMPTZ"
+    types = "{" + ", ".join(f"{_text(c.name)}: {_text(zoned if c.type == 'TIMESTAMP' else c.type)}" for c in stream.columns) + "}"
+    listed = f"{_list(paths)}, hive_partitioning = false"
     if stream.format == "json":
-        return f"read_json({listed}, format = 'newline_delimited', columns = {types})"
-    options = dict(stream.options)
-    header = options.pop("header", "true").lower() != "false"
-    names = {
-        "delimiter": "delim",
-        "sep": "delim",
-        "null_value": "nullstr",
-        "timestamp_format": "timestampformat",
-        "date_format": "dateformat",
-    }
-    given = "".join(f", {names.get(k, k)} = {_text(v)}" for k, v in options.items())
-    if header:
-        return f"read_csv({listed}, header = true, types = {types}, null_padding = false{given})"
+        return f"read_json({listed}, format = 'newline_delimited', columns = {types}{given})"
+    if dict(stream.options).get("header", "true").lower() != "false":
+        return f"read_csv({listed}, header = true, types = {types}, null_padding = false, union_by_name = {len(paths) > 1}{given})"
     return f"read_csv({listed}, header = false, auto_detect = false, columns = {types}{given})"
+
+
+_OPTIONS = {
+    "delimiter": "delim",
+    "sep": "delim",
+    "null_value": "nullstr",
+    "timestamp_format": "timestampformat",
+    "date_format": "dateformat",
+}
+
+
+def _parquet_sql(stream: Stream | Relation, paths: Sequence[str]) -> str:
+    """Files are read together where their columns have the same types: DuckDB takes those of the first for all."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for path in paths:
+        kinds.setdefault(_types(stream, path) if len(paths) > 1 else (), []).append(path)
+    sources = [f"read_parquet({_list(same)}, hive_partitioning = false)" for same in kinds.values()]
+    if len(sources) == 1:
+        return sources[0]
+    columns = ", ".join(f"{_cast(c.name, c.type)} AS {identifier(c.name)}" for c in stream.columns)
+    return f"({' UNION ALL '.join(f'SELECT {columns} FROM {source}' for source in sources)})"
+
+
+def _types(stream: Stream | Relation, path: str) -> tuple[str, ...]:
+    """The types that the declared columns have in a file."""
+    found = {f.name.lower(): str(f.type) for f in pq.read_schema(path)}
+    return tuple(found.get(c.name.lower(), "") for c in stream.columns)
+
+
+def _list(paths: Sequence[str]) -> str:
+    return "[" + ", ".join(_text(_literal(p)) for p in paths) + "]"
 
 
 def _literal(path: str) -> str:
@@ -94,6 +116,7 @@ def check_file(stream: Stream, path: str) -> None:
         if stream.format == "parquet":
             _check_schema(stream, path)
         run(f"CREATE OR REPLACE TEMP TABLE probe AS {scan_sql(stream, files_sql(stream, [path]))}")
+        check_times(stream, [path])
     except (duckdb.Error, pa.ArrowException, OSError) as e:
         raise bad_file(stream, path, clean_message(e)) from e
     finally:
@@ -146,6 +169,15 @@ def _check_schema(stream: Stream, path: str) -> None:
             raise bad_file(stream, path, f"it has no column {column.name}")
         if not str(actual).startswith(_WIDENS[column.type.split("(")[0]]):
             raise bad_file(stream, path, f"column {column.name} is {actual}, declared as {column.type}")
+
+
+def check_times(stream: Stream, paths: Sequence[str]) -> None:
+    """Refuse a JSON file in which no row has a time: a key that is missing is NULL, so another schema shows nowhere else."""
+    for path in paths if stream.format == "json" else ():
+        time = identifier(stream.time)
+        rows, timed = run(f"SELECT count(*), count({time}) FROM {files_sql(stream, [path])}")[0]
+        if rows and not timed:
+            raise bad_file(stream, path, f"no row of it has a value of {stream.time}, the time of the stream")
 
 
 def bad_file(stream: Stream, path: str, why: str) -> DataError:

@@ -28,6 +28,7 @@ def open_connection() -> Any:
     """A connection as tasks use it. Whether to aggregate before a join is decided by the plan, not again inside a statement."""
     con = duckdb.connect(config={"threads": 1, "preserve_insertion_order": "false"})
     con.execute("SET enable_progress_bar = false").fetchall()
+    con.execute("SET TimeZone = 'UTC'").fetchall()
     con.execute(f"SET disabled_optimizers = '{OURS}'").fetchall()
     return con
 
@@ -86,7 +87,11 @@ def infer_type(sql: str, columns: Mapping[str, str]) -> str:
 
 
 def clean_message(error: Exception) -> str:
-    """The first line of an engine error without its class prefix."""
-    line = str(error).splitlines()[0]
-    head, _, rest = line.partition(": ")
-    return (rest if rest and head.endswith("Error") else line).strip()
+    """The first line of an engine error without its class prefix; of a bad line of a CSV file also what is wrong with it."""
+    lines = str(error).splitlines()
+    head, _, rest = lines[0].partition(": ")
+    said = (rest if rest and head.endswith("Error") else lines[0]).strip()
+    if not said.startswith("CSV Error on Line"):
+        return said
+    reasons = [line.strip().rstrip(".") for line in lines[1:] if line.strip() and not line.startswith(("Original Line", "Possible", "*"))]
+    return ", ".join([said.replace("CSV Error on Line:", "line"), *reasons[:1]])

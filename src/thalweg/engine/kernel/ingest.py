@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 
 from thalweg.engine.faults import Aborted, reach
 from thalweg.engine.kernel.buckets import Sender, unpack
-from thalweg.engine.kernel.chunks import Facts, check_file, check_footers, files_sql, local_path, scan_sql
+from thalweg.engine.kernel.chunks import Facts, check_file, check_footers, check_times, files_sql, local_path, scan_sql
 from thalweg.engine.kernel.compiled import Compiled, compiled
 from thalweg.engine.kernel.connection import Tables, clean_message, connection, query, run
 from thalweg.engine.task import Task, describe_error
 from thalweg.errors import DataError, InternalError
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.stream import Stream
+from thalweg.plan.arithmetic import identifier
 from thalweg.plan.join_views import statistics_sql
 from thalweg.plan.nodes import Fragment, Side
 from thalweg.plan.ranges import LOWEST
@@ -97,7 +98,8 @@ class _StreamIngest:
         """Read files; where one is bad, stop with its name, or leave it out if the stream says so."""
         sent = len(self.sender.rows)
         try:
-            self._read(files_sql(self.stream, paths), facts, check_footers(self.stream, paths))
+            known = check_footers(self.stream, paths)
+            self._read(files_sql(self.stream, paths), facts, known, paths)
         except (duckdb.Error, DataError) as error:
             del self.sender.rows[sent:]
             bad = self._bad_files(paths)
@@ -119,12 +121,14 @@ class _StreamIngest:
                 bad[path] = e
         return bad
 
-    def _read(self, source: str, facts: dict[str, Any], known: Facts | None = None) -> None:
+    def _read(self, source: str, facts: dict[str, Any], known: Facts | None = None, paths: Sequence[str] = ()) -> None:
         """Scan a source: counts, late rows, and every fragment's partial aggregates. Footers that say enough save a pass."""
         started = time.perf_counter()
         self._scan(source)
         on_time = known is not None and known.low >= self.frontier
         rows, top, late, untimed = (known.rows, known.top, 0, 0) if known is not None and on_time else self._counts()
+        if untimed:
+            check_times(self.stream, paths)
         self._time(f"scan {self.stream.name}", rows, started)
         for fragment in self.fragments:
             self._lift(fragment)
@@ -141,7 +145,7 @@ class _StreamIngest:
         """A view where the rows are read once from a columnar file; a table where they would be parsed again and again."""
         lifts = [*(self.plan.lifts[f.id] for f in self.fragments), *(self.plan.sides[s.id] for s in self.sides)]
         texts = "".join([*lifts, *(c for conditions in self.conditions.values() for given in conditions for c in given)])
-        columns = [c.name for c in self.stream.columns if f'"{c.name}"' in texts]
+        columns = [c.name for c in self.stream.columns if identifier(c.name) in texts]
         rows = scan_sql(self.stream, source, columns)
         if self.task.scan == "table" or self.stream.format != "parquet" or len(lifts) > 1 or self._compares_floats(texts):
             run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
@@ -151,7 +155,7 @@ class _StreamIngest:
     def _compares_floats(self, texts: str) -> bool:
         """Whether a float is used other than as the argument of an aggregate. Parquet's least and greatest values leave out
         NaN, so a comparison that is decided by them would be wrong for it."""
-        floats = [f'"{c.name}"' for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE")]
+        floats = [identifier(c.name) for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE")]
         return any(name in re.sub(rf"\b\w+\({re.escape(name)}\)", "", texts) for name in floats)
 
     def _counts(self) -> tuple[int, int | None, int, int]:

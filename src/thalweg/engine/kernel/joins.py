@@ -19,7 +19,7 @@ from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
 from thalweg.plan import invalidation, join_sql
 from thalweg.plan.grid import Cut
-from thalweg.plan.instants import alive_instants, block_of, final_instants, needed_slots
+from thalweg.plan.instants import alive_instants, block_of, final_instants, needed_slots, next_instant
 from thalweg.plan.join_views import Shape, grouped, merge_side_sql
 from thalweg.plan.nodes import Side
 from thalweg.plan.ranges import LOWEST, Range
@@ -203,7 +203,7 @@ class JoinWork:
     def _merge_sides(self, shape: Shape) -> None:
         """One row per columns and slot, so that a row leaves as it entered."""
         for number in shape.streams:
-            side = shape.sides[number]
+            side = self.compiled.plan.side(shape.sides[number].id)
             if side.early and side.id in self.present:
                 self.tables.offer(f"side_{side.id}", self._merged_side(side, self.present[side.id]))
 
@@ -219,7 +219,16 @@ class JoinWork:
 
     def _merging(self, side: Side) -> Merge | None:
         """How pieces of an aggregation set become one; rows stay as they are."""
-        return (lambda whole: self._merged_side(side, whole)) if side.early else None
+        return (lambda whole: self._merged_side(side, self._collapsed(side, whole))) if side.early else None
+
+    def _collapsed(self, side: Side, whole: pa.Table) -> pa.Table:
+        """An aggregation set that is only read whole, from its beginning on: what all later instants have in common is one slot."""
+        users = [(s, n) for s in self.compiled.joins for n, id in enumerate(s.join.sides) if id == side.id]
+        if any(s.span(n) is not None or s.join.begins[n] is not None for s, n in users):
+            return whole
+        common = min((next_instant(s.query, self.frontiers) - 1) * s.step for s, _ in users) - 1
+        slots = pc.if_else(pc.less(whole.column("slot"), common), common, whole.column("slot")) if common > LOWEST else whole.column("slot")
+        return whole.set_column(whole.column_names.index("slot"), "slot", slots)
 
     def _merged_side(self, side: Side, whole: pa.Table) -> pa.Table:
         self.tables.offer("pieces", whole)

@@ -45,13 +45,13 @@ def instance_cost(w: Window, source: Window | None, eta: int = 1) -> int:
     return eta * w.range if source is None else covering_multiplier(w, source)
 
 
-def forest_cost(forest: Forest, eta: int = 1) -> Fraction:
+def forest_cost(forest: Forest, eta: int | Fraction = 1) -> Fraction:
     """C of a plan: the sum of c_i = n_i * mu_i over its windows, R being that of the windows asked for."""
     r = period(s.window for s in forest.steps if not s.factor)
     return sum((step_cost(s, r, eta) for s in forest.steps), Fraction(0))
 
 
-def step_cost(step: Step, r: int, eta: int = 1) -> Fraction:
+def step_cost(step: Step, r: int, eta: int | Fraction = 1) -> Fraction:
     """c_i of one window; a difference of running totals adds each instance of the source to the total once."""
     n = recurrence_count(step.window, r)
     if step.source is None:

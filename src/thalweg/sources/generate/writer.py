@@ -91,7 +91,7 @@ def _folders(generator: Generator, directory: Path, overwrite: bool) -> dict[str
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is not a directory", "choose another one")
     if directory.is_dir() and any(directory.iterdir()) and not overwrite:
-        raise UsageError(f"{directory} is not empty", "choose another directory, or ask to overwrite it")
+        raise UsageError(f"{directory} is not empty", "choose another directory, or give --overwrite (overwrite=True)")
     folders = {stream: directory / stream for stream in generator.schemas}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from benchmarks import factor_report, plots
 from benchmarks.against_native import Contest, ratios
 from benchmarks.boosts import Boost, boost, correlation, points, rank_correlation, reading, regret, whole
 from benchmarks.data import Feed
@@ -15,6 +14,7 @@ from benchmarks.spec import Run, tumbling
 from benchmarks.window_rows import paper_sets, random_lengths, rows_named
 from rich.console import Console
 
+from benchmarks import factor_report, plots
 from thalweg.logical.windows import SECOND, Window
 from thalweg.optimizer.traits import Traits
 

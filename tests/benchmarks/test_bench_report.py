@@ -3,12 +3,13 @@
 from io import StringIO
 
 import pytest
-from benchmarks import report, windows
 from benchmarks.check import Agreement
 from benchmarks.report import Ratio
 from benchmarks.spec import Batch, Outcome, Run, tumbling
 from benchmarks.windows import DUCKDB, EXPLODED, THALWEG, UNION, Case, M, Results
 from rich.console import Console
+
+from benchmarks import report, windows
 
 
 def measured(engine: str, n: int, batch: int, ms: float) -> tuple[Case, Outcome]:

@@ -6,12 +6,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from benchmarks import steady
 from benchmarks.report import write_json
 from benchmarks.spec import Batch
 from benchmarks.steady import FILE_EVENTS, FILL, Arrivals, Moment, Ran, growths, moments_of, thirds
 from rich.console import Console
 
+from benchmarks import steady
 from thalweg.engine.runner import BatchProgress
 from thalweg.status import FragmentStatus
 

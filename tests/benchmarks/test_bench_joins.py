@@ -8,7 +8,6 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from benchmarks import join_incremental, join_native, join_plots, join_streams, join_sweeps, joins
 from benchmarks.join_check import Agreement, groups_agree, rows_agree
 from benchmarks.join_data import JoinFeed, files, place, rows_sql
 from benchmarks.join_engine import fingerprint, run_plan
@@ -20,6 +19,7 @@ from benchmarks.join_settings import SETTINGS, SHOWCASES, showcase_points, sweep
 from benchmarks.spec import Batch
 from rich.console import Console
 
+from benchmarks import join_incremental, join_native, join_plots, join_streams, join_sweeps, joins
 from thalweg.config import Config
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference_joins import reference_join

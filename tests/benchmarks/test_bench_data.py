@@ -5,8 +5,9 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from benchmarks import data
 from benchmarks.data import BASE, Feed, files, place, table
+
+from benchmarks import data
 
 
 def test_columns_types_and_pace():

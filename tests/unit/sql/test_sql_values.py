@@ -1,0 +1,24 @@
+"""What can't be computed is NULL: one value must not stop the queries of others."""
+
+from __future__ import annotations
+
+import pytest
+from sql_support import bound
+
+from thalweg.engine.kernel.connection import run
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["n * n", "tiny + tiny", "price * price", "chr(-n)", "timestamp_seconds(price)", "CAST('x' AS INT)", "n / 0", "repeat('x', price)"],
+)
+def test_a_value_that_can_not_be_computed(expression: str) -> None:
+    sql = bound(f"SELECT MAX({expression}) AS m FROM bid GROUP BY TUMBLE '1 minute'").aggregates[0].args[0].sql
+    row = "SELECT 2000000000::INTEGER AS n, 100::TINYINT AS tiny, 9000000000000000000 AS price"
+    assert run(f"SELECT {sql} FROM ({row})") == [(None,)]
+
+
+@pytest.mark.parametrize(("text", "value"), [("'2.5'", 2), ("'-2.5'", -2), ("' 7 '", 7), ("'x'", None)])
+def test_a_text_as_a_whole_number(text: str, value: int | None) -> None:
+    sql = bound(f"SELECT MAX(CAST(concat({text}, '') AS INT)) AS m FROM bid GROUP BY TUMBLE '1 minute'").aggregates[0].args[0].sql
+    assert run(f"SELECT {sql}") == [(value,)]

@@ -1,0 +1,99 @@
+"""What a session refuses before anything runs, with its place in the script."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from thalweg.errors import SqlError, UsageError
+from thalweg.results import arrow_type
+from thalweg.session import Session
+from thalweg.sinks.parquet import with_zone
+
+GIVEN = "format = 'parquet', path = 'in', time = 'at', late_rows = 'late'"
+BID = f"CREATE STREAM bid (auction BIGINT, price BIGINT, at TIMESTAMP) WITH ({GIVEN});\n"
+SELECT = "SELECT auction, MAX(price) AS top FROM bid GROUP BY auction, TUMBLE '1 minute'"
+MINUTE = "[RANGE 1 MINUTE]"
+JOIN = (
+    f"SELECT a.auction, MAX(b.price) AS m FROM bid AS a {MINUTE}, bid AS b {MINUTE} WHERE a.auction = b.auction GROUP BY 1 EVERY 1 MINUTE"
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("DROP QUERY nosuch", "no query named nosuch"),
+        ("DROP STREAM nosuch", "no stream named nosuch"),
+        ("DROP STREAM bid", "stream bid is read by q"),
+        ("EXPLAIN QUERY nosuch", "no query named nosuch"),
+        ("SET plan.windws = 'best'", "unknown setting plan.windws"),
+        ("SET plan.windows = 'bst'", "plan.windows can't be 'bst'"),
+        ("SET trigger = 'nan'", "trigger can't be 'nan'"),
+        ("SET plan.early_aggregation = 'EAP111'", "query j has no plan with plan.early_aggregation = EAP111"),
+        ("SET plan.evaluate = 'delta'", "query j has no plan with plan.evaluate = delta"),
+        (f"CREATE QUERY q AS {SELECT}", "query q exists already"),
+        (BID.strip().replace("'in'", "'elsewhere'").rstrip(";"), "bid is declared already, with another definition"),
+        (BID.strip().replace("bid (", "BID (").rstrip(";"), "bid is declared already, with another definition"),
+        (f"CREATE QUERY r INTO 'x/../out' AS {SELECT}", "query q writes there"),
+        (f"CREATE QUERY r INTO 'late' AS {SELECT}", "late rows of stream bid go there"),
+        (f"CREATE QUERY r INTO 'in' AS {SELECT}", "stream bid is read from there"),
+    ],
+)
+def test_refused_at_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session("run")
+    text = f"{BID}CREATE QUERY q INTO 'out' AS {SELECT};\nCREATE QUERY j AS {JOIN};\n{statement}"
+    with pytest.raises(SqlError) as caught:
+        session.sql(text, "app.sql")
+    assert isinstance(caught.value, UsageError) and message in caught.value.message and caught.value.hint
+    assert caught.value.line == 4 and re.search(r"\(at app\.sql:4:\d+\)\n   4 \| ", str(caught.value)) and "^" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "1q", None])
+def test_names_of_queries_from_python(tmp_path: Path, name: str) -> None:
+    session = Session(tmp_path)
+    session.sql(BID)
+    with pytest.raises(UsageError, match="can't be the name of a query"):
+        session.query(SELECT, name=name)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "type_", "hint"),
+    [
+        ("MAX(at) - MIN(at) AS d", "INTERVAL", "subtract unix_micros"),
+        ("MAX(123456789012345678901234567890123456789012) AS d", "BIGNUM", "CAST it to"),
+    ],
+)
+def test_results_that_files_can_not_hold(tmp_path: Path, outputs: str, type_: str, hint: str) -> None:
+    session = Session(tmp_path)
+    session.sql(BID)
+    with pytest.raises(SqlError, match=f"a result can't be of the type {type_}") as caught:
+        session.query(f"SELECT {outputs} FROM bid GROUP BY TUMBLE '1 minute'", name="q")
+    assert caught.value.hint and caught.value.hint.startswith(hint)
+
+
+def test_results_need_no_spark(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    session.sql(BID)
+    query = session.query("SELECT window, MAX(price) AS top FROM bid GROUP BY window(at, '1 minute')", name="q")
+    assert query.results().num_rows == 0 and list(query.results("pandas").columns) == ["window", "top"]
+    with pytest.raises(UsageError, match="no result format 'foo'"):
+        query.results("foo")
+    assert session._spark is None
+    assert query.results().schema.field("window").type == pa.struct([(n, pa.timestamp("us", "UTC")) for n in ("start", "end")])
+
+
+def test_times_within_a_window_are_in_utc() -> None:
+    naive = pa.table({"w": pa.array([{"start": 0, "end": 1}], pa.struct([("start", pa.timestamp("us")), ("end", pa.timestamp("us"))]))})
+    assert with_zone(naive).schema.field("w").type == arrow_type('STRUCT("start" TIMESTAMP, "end" TIMESTAMP)')
+
+
+def test_console_from_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(tmp_path)
+    assert session.console is not None
+    session.console("top", pa.table({"auction": list(range(30))}))
+    shown = capsys.readouterr().out
+    assert shown.startswith("top: 30 new rows\n") and shown.endswith("... 10 more\n") and "19" in shown
