@@ -55,9 +55,9 @@ def arrow_type(name: str) -> pa.DataType:
     return ARROW_TYPES.get(name, pa.string())
 
 
-def print_results(name: str, rows: pa.Table) -> None:
+def print_results(name: str, batch: int, rows: pa.Table) -> None:
     """New results as text."""
-    print(f"{name}: {rows.num_rows} new rows", rows.slice(0, PRINTED).to_pandas().to_string(index=False), sep="\n")
+    print(f"{name}: batch {batch}, {rows.num_rows} rows", rows.slice(0, PRINTED).to_pandas().to_string(index=False), sep="\n")
     if rows.num_rows > PRINTED:
         print(f"... {rows.num_rows - PRINTED} more")
 

@@ -73,8 +73,8 @@ class Session:
     """Continuous queries over streams, planned together, run as one Spark job per micro-batch.
 
     `dir` keeps state, results and progress: a session opened on it again goes on where the last one stopped.
-    Without it a temporary directory is used. `console` is called with name and new rows of queries INTO 'console'; it prints them
-    unless it is set to something else.
+    Without it a temporary directory is used. `console` is called with name, batch and new rows of queries INTO 'console'; it prints
+    them unless it is set to something else.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Session:
         self.directory = Directory(dir if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
         self.catalog = Catalog()
         self.listeners: list[Callable[[BatchProgress], None]] = [self._print_console]
-        self.console: Callable[[str, pa.Table], None] | None = print_results
+        self.console: Callable[[str, int, pa.Table], None] | None = print_results
         self.fault: str | None = None
         self._spark, self._master, self._own_spark = spark, master, spark is None
         self._frames: dict[str, Any] = {}
@@ -357,7 +357,7 @@ class Session:
         for name, query in self.catalog.queries.items():
             files = [path for owner, path in done.published if owner == name]
             if self.console is not None and query.into == CONSOLE and files:
-                self.console(name, pa.concat_tables([pq.read_table(f) for f in files]))
+                self.console(name, done.batch, pa.concat_tables([pq.read_table(f) for f in files]))
 
     def replan(self) -> None:
         """Plan the whole workload again at the next batch, with what is known by then."""

@@ -94,6 +94,6 @@ def test_times_within_a_window_are_in_utc() -> None:
 def test_console_from_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session = Session(tmp_path)
     assert session.console is not None
-    session.console("top", pa.table({"auction": list(range(30))}))
+    session.console("top", 3, pa.table({"auction": list(range(30))}))
     shown = capsys.readouterr().out
-    assert shown.startswith("top: 30 new rows\n") and shown.endswith("... 10 more\n") and "19" in shown
+    assert shown.startswith("top: batch 3, 30 rows\n") and shown.endswith("... 10 more\n") and "19" in shown

@@ -72,11 +72,11 @@ class ConsoleResults:
     def __init__(self, screen: Screen, session: Session, rows: int) -> None:
         self._screen, self._session, self._rows = screen, session, rows
 
-    def show(self, name: str, rows: pa.Table) -> None:
+    def show(self, name: str, batch: int, rows: pa.Table) -> None:
         """Print what a batch has published of a query."""
         query, results = self._session.catalog.queries[name], by_time(rows)
         shown = results.slice(0, self._rows) if self._rows else results
-        self._screen.title(name, count_text(results.num_rows, "new row"))
+        self._screen.title(name, f"batch {batch:,}, {count_text(results.num_rows, 'row')}")
         self._screen.table(draw_results(query, shown))
         if shown.num_rows < results.num_rows:
             left = count_text(results.num_rows - shown.num_rows, "more row")

@@ -88,7 +88,7 @@ def console(tmp_path):
 def test_new_rows_of_console_queries_are_printed(console, capsys):
     console(20)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "shown: 30 new rows"
+    assert lines[0] == "shown: batch 3, 30 rows"
     assert len(lines) == 1 + 2 + 20 + 2
     assert lines[-2].startswith("... 10 more rows in ") and lines[-2].endswith("session/results/shown (--rows 0 prints all)")
 
