@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from sql_support import bound
 
 from thalweg.engine.kernel.connection import run
+from thalweg.sql.aggregates import NAMES as AGGREGATES
+from thalweg.sql.functions import FUNCTIONS
+from thalweg.sql.types import NAMES as TYPES
 
 
 @pytest.mark.parametrize(
@@ -22,3 +27,9 @@ def test_a_value_that_can_not_be_computed(expression: str) -> None:
 def test_a_text_as_a_whole_number(text: str, value: int | None) -> None:
     sql = bound(f"SELECT MAX(CAST(concat({text}, '') AS INT)) AS m FROM bid GROUP BY TUMBLE '1 minute'").aggregates[0].args[0].sql
     assert run(f"SELECT {sql}") == [(value,)]
+
+
+def test_the_documentation_lists_every_function() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "sql.md").read_text()
+    assert [f for f in FUNCTIONS if f"`{f}`" not in page and f not in TYPES] == []
+    assert [a for a in set(AGGREGATES.values()) - {"COUNT_ROWS", "COUNT_DISTINCT"} if a not in page] == []
