@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 from thalweg.calibrated import join_constants
 from thalweg.config import FEATURES, Config
@@ -72,6 +72,25 @@ class WindowPlanner:
     def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
         """What a plan costs per batch, in hash-aggregate updates."""
         return engine_cost(forest, traits, self.statistics(group))
+
+
+class LatePlanner:
+    """The planner of the moment: settings and statistics change while the runner lives."""
+
+    def __init__(self, current: Callable[[], WindowPlanner]) -> None:
+        self._current = current
+
+    def forest(self, *args: Any) -> Any:
+        """Plan as things are now."""
+        return self._current().forest(*args)
+
+    def cost(self, *args: Any) -> float:
+        """Cost as things are now."""
+        return self._current().cost(*args)
+
+    def join(self, query: Any) -> Any:
+        """Plan a join as things are now."""
+        return self._current().join(query)
 
 
 def planner_for(

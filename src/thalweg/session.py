@@ -25,10 +25,10 @@ from thalweg.explain import Explanation, explain
 from thalweg.known import Sampled
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.stream import Relation, Stream
-from thalweg.plan.build import AnyQuery, Planner, advance, build
+from thalweg.plan.build import AnyQuery, advance, build
 from thalweg.plan.codec import loads
 from thalweg.plan.nodes import Plan
-from thalweg.planning import WindowPlanner, planner_for
+from thalweg.planning import LatePlanner, WindowPlanner, planner_for
 from thalweg.results import as_format, print_results, read_results, result_files
 from thalweg.sampling import sample
 from thalweg.sources.dataframe import columns_of, packed_chunks
@@ -297,7 +297,7 @@ class Session:
             self.directory.lock()
             config = self.catalog.config
             partitions = config.partitions or int(self.spark.sparkContext.defaultParallelism)
-            self._runner = Runner(self.directory, partitions, _Late(self._planner), exchange=config.exchange, scan=config.scan)
+            self._runner = Runner(self.directory, partitions, LatePlanner(self._planner), exchange=config.exchange, scan=config.scan)
         return self._runner
 
     def start(self, available_now: bool = False) -> None:
@@ -396,22 +396,3 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-class _Late:
-    """The planner of the moment: settings and statistics change while the runner lives."""
-
-    def __init__(self, current: Callable[[], Planner]) -> None:
-        self._current = current
-
-    def forest(self, *args: Any) -> Any:
-        """Plan as things are now."""
-        return self._current().forest(*args)
-
-    def cost(self, *args: Any) -> float:
-        """Cost as things are now."""
-        return self._current().cost(*args)
-
-    def join(self, query: Any) -> Any:
-        """Plan a join as things are now."""
-        return self._current().join(query)

@@ -50,13 +50,16 @@ def interrupted(cwd: Path, until: str, *args: str) -> tuple[int, str]:
     with (cwd / "output").open("w") as output:
         process = subprocess.Popen(command(*args), cwd=cwd, env=QUICK, stdout=output, stderr=subprocess.STDOUT)
     deadline = time.monotonic() + 200
-    while until not in (cwd / "output").read_text():
-        assert process.poll() is None and time.monotonic() < deadline, (cwd / "output").read_text()
-        time.sleep(0.05)
-    for _ in range(3):
-        os.kill(process.pid, signal.SIGINT)
-        time.sleep(0.1)
-    return process.wait(120), (cwd / "output").read_text()
+    try:
+        while until not in (cwd / "output").read_text():
+            assert process.poll() is None and time.monotonic() < deadline, (cwd / "output").read_text()
+            time.sleep(0.05)
+        for _ in range(3):
+            os.kill(process.pid, signal.SIGINT)
+            time.sleep(0.1)
+        return process.wait(120), (cwd / "output").read_text()
+    finally:
+        process.kill()
 
 
 @pytest.mark.timeout(600)

@@ -44,11 +44,32 @@ def test_one_spark_job_a_batch(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     session = session_on(spark, tmp_path, stream_sql(tmp_path / "in", ", files_per_batch = 1") + QUERIES)
     put(tmp_path, session, batches(4))
-    listed = spark.sparkContext._jsc.sc().statusStore()
-    before = listed.jobsList(None).size()
+    before = last_job(spark)
     session.run_available()
-    assert listed.jobsList(None).size() - before == 4
+    assert last_job(spark) - before == 4 + 1
     session.stop()
+
+
+def last_job(spark: Any) -> int:
+    """The number of a Spark job that is run now; jobs are numbered one after another."""
+    spark.sparkContext.parallelize([0], 1).count()
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    return max(jobs.apply(i).jobId() for i in range(jobs.size()))
+
+
+def test_settings_of_plans_hold_after_a_restart(spark: Any, tmp_path: Path) -> None:
+    """A plan that is asked for is the one that runs, also where another one ran before; results go on."""
+    (tmp_path / "in").mkdir()
+    sql = stream_sql(tmp_path / "in", ", files_per_batch = 1") + QUERIES
+    tables, derived = batches(), []
+    for mode, part in (("naive", tables[:3]), ("best", tables[3:])):
+        session = session_on(spark, tmp_path, f"SET plan.windows = '{mode}'; {sql}")
+        put(tmp_path, session, part)
+        session.run_available()
+        derived.append(any(f.source for f in session.runner.plan.fragments))
+        session.stop()
+    assert derived == [False, True]
+    check(session, tables)
 
 
 def test_results_as_arrow_pandas_spark_and_plain_directory(spark: Any, tmp_path: Path) -> None:
