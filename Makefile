@@ -58,4 +58,6 @@ bench-factor-windows: setup  ## many correlated windows: every plan against naiv
 bench-joins: setup  ## joins: every plan against the papers and native Spark (--quick --parts sweeps,incremental for minutes)
 	$(BIN)/python -m benchmarks.joins $(ARGS)
 
-.PHONY: help setup java demo test check unit soak steady golden format bench-windows bench-factor-windows bench-joins
+bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
+
+.PHONY: help setup java demo test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins
