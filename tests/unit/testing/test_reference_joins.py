@@ -1,4 +1,4 @@
-"""The reference of joins against results computed by hand, and random joins: they vary, bind and have an answer."""
+"""The reference of joins against results computed by hand."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import ast
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis.strategies import SearchStrategy
 
 from thalweg.logical.join import RANGE, STATIC, TUMBLE, UNBOUNDED, ColumnRef, Equality, JoinAggregate, JoinInput, JoinQuery, Term, flat
 from thalweg.logical.query import Aggregate, Expr, Output
 from thalweg.logical.stream import Column, Stream
 from thalweg.logical.windows import SECOND
 from thalweg.testing import reference_joins
-from thalweg.testing.bound import bind_statements
-from thalweg.testing.join_texts import JoinCase, join_query_texts, join_sources, joins
-from thalweg.testing.reference import late_rows
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 
 EPOCH = datetime(1970, 1, 1)
@@ -272,54 +267,3 @@ def test_no_engine_code_is_shared() -> None:
     tree = ast.parse(Path(reference_joins.__file__).read_text())
     names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     assert not [n for n in names if n.startswith(forbidden)]
-
-
-@given(joins())
-def test_drawn_joins_can_be_answered(case: JoinCase) -> None:
-    bound = bind_statements(case.sql())
-    assert {n: (s.columns, s.delay) for n, s in bound.streams.items()} == {s.name: (s.columns, s.delay) for s in case.sources.streams}
-    for query in bound.queries.values():
-        assert isinstance(query, JoinQuery)
-        found = reference_join(query, bound.streams, case.batches, case.relations)
-        assert found.column_names == [o.name for o in query.outputs] and found.num_rows < 50_000
-        assert late_rows_of_join(query, bound.streams, case.batches) >= 0
-
-
-def test_drawn_feeds_vary_and_are_small() -> None:
-    cases = sample(joins(max_queries=1), 40)
-    assert all(sum(b[s.name].num_rows for b in c.batches if s.name in b) <= 25 for c in cases for s in c.sources.streams)
-    assert any(s.name not in b for c in cases for s in c.sources.streams for b in c.batches)
-    assert any(t.num_rows == 0 for c in cases for b in c.batches for t in b.values())
-    assert any(t.column("at").null_count for c in cases for b in c.batches for t in b.values())
-    assert any(c.relations for c in cases) and not all(c.relations for c in cases)
-    assert any(late_rows(s, [b[s.name] for b in c.batches if s.name in b]) for c in cases for s in c.sources.streams)
-
-
-def test_drawn_joins_vary() -> None:
-    queries = " ".join(text for aggregate in (True, False) for text in sample(_texts(aggregate), 200))
-    assert [text for text in CLAUSES + FUNCTIONS if text not in queries] == []
-
-
-def _texts(aggregate: bool) -> SearchStrategy[str]:
-    return join_sources().flatmap(lambda sources: join_query_texts(sources, aggregate))
-
-
-T = TypeVar("T")
-
-
-def sample(strategy: SearchStrategy[T], count: int) -> list[T]:
-    """As many values, always the same ones."""
-    values: list[T] = []
-
-    @settings(max_examples=count, derandomize=True, phases=[Phase.generate], database=None)
-    @given(strategy)
-    def collect(value: T) -> None:
-        values.append(value)
-
-    collect()
-    return values
-
-
-CLAUSES = ["[RANGE ", "[TUMBLE ", "[UNBOUNDED]", "[WINDOW UNTIL NOW]", "JOIN", "ON ", ", s1 AS ", "r AS ", "WHERE", "GROUP BY", "HAVING"]
-CLAUSES += ["EVERY", "EMIT CHANGES", "window_end", "USING", ".*", "FILTER", "BETWEEN", "k + 1 =", ".at <", "INTERVAL"]
-FUNCTIONS = ["COUNT(*)", "COUNT(DISTINCT", "SUM(", "MIN(", "MAX(", "AVG(", "VAR_POP", "STDDEV_SAMP", "BOOL_AND", "MIN_BY", "MEDIAN"]
