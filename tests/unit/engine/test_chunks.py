@@ -14,9 +14,10 @@ import pytest
 
 from thalweg.engine.kernel.chunks import check_file, check_times, files_sql, scan_sql
 from thalweg.engine.kernel.connection import clean_message, run
+from thalweg.engine.kernel.relations import relation_rows
 from thalweg.errors import DataError
 from thalweg.logical.stream import Stream
-from thalweg.sql.statements import CreateStream, parse_statement
+from thalweg.sql.statements import CreateStream, CreateTable, parse_statement
 
 AT = datetime(2024, 12, 31, 10, tzinfo=UTC)
 
@@ -120,6 +121,15 @@ def test_what_is_wrong_with_a_line(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         check_file(declared, text(tmp_path / "0.csv", "a,at\n1,2024-12-31 10:00:00\nx,2024-12-31 10:00:00\n"))
     assert "line 3" in caught.value.message and '"x"' in caught.value.message
+
+
+def test_a_table_with_a_bad_file_is_named(tmp_path: Path) -> None:
+    parquet(tmp_path / "0.parquet", pa.array([1]))
+    text(tmp_path / "1.parquet", "no parquet")
+    made = parse_statement(f"CREATE TABLE t (a BIGINT) WITH (format = 'parquet', path = '{tmp_path}')")
+    assert isinstance(made, CreateTable)
+    with pytest.raises(DataError, match="can't be read as table t"):
+        relation_rows(made.relation, "SELECT * FROM scan")
 
 
 def test_messages_lose_their_class() -> None:

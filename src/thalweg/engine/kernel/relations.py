@@ -40,7 +40,7 @@ def _rows(relation: Relation, sql: str, files: Stamp) -> pa.Table:
     try:
         run(f"CREATE OR REPLACE TEMP VIEW scan AS SELECT {columns} FROM {files_sql(relation, [name for name, _, _ in files])}")
         return query(sql)
-    except duckdb.Error as e:
+    except (duckdb.Error, pa.ArrowException) as e:
         raise DataError(f"{relation.path}: can't be read as table {relation.name}: {clean_message(e)}", "repair the file") from e
 
 
