@@ -1,8 +1,6 @@
 """Runs one plan of a join in the engine without Spark's scheduler, and reads what its steps took from the manifests.
 
-DuckDB has optimizers of its own: one turns join-then-aggregate into early aggregation within a statement, and is off while
-plans are measured, or LAP would be what DuckDB makes of it. Another orders joins; by nested loops, where it can't know how many
-partners there are, it may begin with two inputs that no condition links, so there the order is that of the query.
+DuckDB's own optimizers of joins are off in tasks, or LAP would be what DuckDB makes of it: the plan that is forced is measured.
 """
 
 from __future__ import annotations

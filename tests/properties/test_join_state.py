@@ -11,6 +11,7 @@ import pytest
 from thalweg.config import Config
 from thalweg.logical.join import JoinQuery
 from thalweg.planning import planner_for
+from thalweg.state import compaction
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -32,8 +33,8 @@ def rows(batch: int, stream: int) -> pa.Table:
     ).to_arrow_table()
 
 
-def run(root: Path, queries: str, strategy: str) -> tuple[LocalEngine, list[tuple[int, int]], list[tuple[pa.Table, pa.Table]]]:
-    """The engine, rows and files of state after every batch, and of each query what was found and what the definition gives."""
+def run(root: Path, queries: str, strategy: str) -> tuple[LocalEngine, list[tuple[int, int, int]], list[tuple[pa.Table, pa.Table]]]:
+    """The engine, rows, files and bytes of state after every batch, and of each query what was found and what the definition gives."""
     bound = bind_statements("".join(STREAM.format(n=n, d=root) for n in "ab") + queries)
     planner = planner_for(Config(invalidate=strategy))
     engine = LocalEngine(root / strategy, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2)
@@ -41,7 +42,8 @@ def run(root: Path, queries: str, strategy: str) -> tuple[LocalEngine, list[tupl
     for i in range(BATCHES):
         batches.append({n: rows(i, k) for k, n in enumerate("ab")})
         engine.batch([(n, str(write_batches(root / strategy / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
-        kept.append((sum(f.rows for f in engine.runner.manifest.files), len(engine.runner.manifest.files)))
+        files = engine.runner.manifest.files
+        kept.append((sum(f.rows for f in files), len(files), sum(f.bytes for f in files)))
     joins = [q for q in bound.queries.values() if isinstance(q, JoinQuery)]
     return engine, kept, [(engine.results(q), reference_join(q, bound.streams, batches)) for q in joins]
 
@@ -51,9 +53,22 @@ def test_slot_keeps_no_more_than_the_least_of_the_others(tmp_path: Path) -> None
     for strategy in STRATEGIES:
         _, kept[strategy], [(found, expected)] = run(tmp_path, LONG, strategy)
         compare(found, expected)
-    least = [min(kept[s][i][0] for s in STRATEGIES[1:]) for i in range(BATCHES)]
-    assert all(slot[0] <= other for slot, other in zip(kept["slot"], least, strict=True))
-    assert max(files for _, files in kept["slot"]) <= 2 * 2 * 3 * 9, "two sides in two hash ranges: a few files per block of the window"
+    for i, (rows, files, size) in enumerate(kept["slot"]):
+        assert rows <= min(kept[s][i][0] for s in STRATEGIES[1:])
+        assert size <= min(kept[s][i][2] for s in STRATEGIES[1:])
+        assert files <= 4, "two sides in two hash ranges"
+
+
+def test_many_rows_lie_in_files_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "SMALL", 0)
+    kept = {}
+    for strategy in ("slot", "both-all"):
+        _, kept[strategy], [(found, expected)] = run(tmp_path, LONG, strategy)
+        compare(found, expected)
+    assert all(slot[0] <= other[0] for slot, other in zip(kept["slot"], kept["both-all"], strict=True))
+    assert 4 < max(files for _, files, _ in kept["slot"]) <= 2 * 2 * 3 * 9, (
+        "two sides in two hash ranges: a few files per block of the window"
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

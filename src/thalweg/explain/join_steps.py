@@ -13,7 +13,7 @@ from thalweg.plan.join_views import Shape
 def join_steps(shape: Shape) -> tuple[SqlStep, ...]:
     """The statements in the order in which they run; an evaluation's as for some example instants."""
     if shape.query.every is None:
-        return (SqlStep("rows", join_sql.rows_sql(shape, shape.streams)),)
+        return (SqlStep("rows", join_sql.rows_sql(shape, shape.streams, {})),)
     return (*_evaluation(shape), *_finish(shape))
 
 
@@ -29,9 +29,9 @@ def _evaluation(shape: Shape) -> Iterator[SqlStep]:
     instants = example_instants(shape) or (0, 1)
     expand = any(shape.span(n) is not None for n in shape.streams)
     if shape.join.evaluate == "snapshot":
-        yield SqlStep("join the windows", join_sql.snapshot_sql(shape, instants, expand))
+        yield SqlStep("join the windows", join_sql.snapshot_sql(shape, instants, expand, {}))
     elif shape.join.evaluate == "delta":
-        yield SqlStep("changes", join_sql.delta_sql(shape, instants, expand))
+        yield SqlStep("changes", join_sql.delta_sql(shape, instants, expand, {}))
         yield SqlStep("totals", join_sql.totals_sql(shape, ["changes", "base"]))
         yield SqlStep("standing totals", join_sql.standing_sql(shape))
         yield SqlStep("keep totals", join_sql.last_totals_sql(shape, instants[1] - 1))
@@ -43,7 +43,7 @@ def _lives(shape: Shape, instants: tuple[int, int]) -> Iterator[SqlStep]:
     """Pairs, or their partial results, from their birth to their death."""
     pairs = shape.join.evaluate == "materialize"
     slots = ((instants[0] - 1) * shape.step, (instants[1] - 1) * shape.step)
-    yield SqlStep("born", join_sql.born_sql(shape, slots, instants[0], shape.streams, pairs))
+    yield SqlStep("born", join_sql.born_sql(shape, slots, instants[0], shape.streams, {}, pairs))
     yield SqlStep("alive", join_sql.alive_sql(shape))
     yield SqlStep("keep the living", join_sql.remaining_sql(shape, instants[1] - 1, pairs))
 

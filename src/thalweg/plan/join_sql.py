@@ -6,10 +6,12 @@ the last instant, `alive` the partial results that have not expired. Instants ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from thalweg.logical.join import RANGE, TUMBLE
 from thalweg.plan.arithmetic import floor_div
+from thalweg.plan.join_tree import Clause, View, from_sql
 from thalweg.plan.join_views import (
     Shape,
     conditions,
@@ -24,15 +26,28 @@ from thalweg.plan.join_views import (
     weighed_parts,
     weight_sql,
 )
+from thalweg.plan.nodes import Side
 from thalweg.plan.ranges import LOWEST, Range
 
 OLD, NEW, ALL = "old", "new", "all"
 
 
-def _joined(columns: Sequence[str], views: Sequence[str], where: Sequence[str]) -> str:
-    tables = ", ".join(f"({v})" for v in views)
-    condition = f" WHERE {' AND '.join(where)}" if where else ""
-    return f"SELECT {', '.join(columns) or '1'} FROM {tables}{condition}"
+# How many rows of a side there are (whether all, the old or the new ones); where that is not known, UNKNOWN.
+Sizes = Mapping[tuple[str, str], int]
+UNKNOWN = {OLD: 10, NEW: 1, ALL: 10}
+
+
+def _joined(columns: Sequence[str], views: Sequence[View], clauses: Sequence[Clause]) -> str:
+    return f"SELECT {', '.join(columns) or '1'} {from_sql(views, clauses)}"
+
+
+def _rows(sizes: Sizes, side: Side, which: str = ALL) -> int:
+    return sizes.get((which, side.id), UNKNOWN[which])
+
+
+def _static_view(shape: Shape, number: int, sizes: Sizes) -> View:
+    side = shape.sides[number]
+    return View(f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"', _rows(sizes, side))
 
 
 def _turns(shape: Shape, fresh: Sequence[int]) -> list[list[str]]:
@@ -43,38 +58,38 @@ def _turns(shape: Shape, fresh: Sequence[int]) -> list[list[str]]:
 # ---- rows ----
 
 
-def rows_sql(shape: Shape, fresh: Sequence[int]) -> str:
+def rows_sql(shape: Shape, fresh: Sequence[int], sizes: Sizes) -> str:
     """The combinations that have at least one new row, as result rows; `fresh` are the inputs that have new ones."""
     wanted = [*conditions(shape), *_together(shape)]
-    terms = [_joined(["*"], [_row_view(shape, n, which) for n, which in enumerate(turn)], wanted) for turn in _turns(shape, fresh)]
+    terms = [_joined(["*"], [_row_view(shape, n, which, sizes) for n, which in enumerate(turn)], wanted) for turn in _turns(shape, fresh)]
     outputs = ", ".join(f'CAST({o.sql} AS {o.type}) AS "{_escaped(o.name)}"' for o in shape.query.outputs)
     return " UNION ALL ".join(f"SELECT {outputs} FROM ({t})" for t in terms)
 
 
-def _row_view(shape: Shape, number: int, which: str) -> str:
+def _row_view(shape: Shape, number: int, which: str, sizes: Sizes) -> View:
     side = shape.sides[number]
     if side.static:
-        return f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"'
+        return _static_view(shape, number, sizes)
     table = f'"{"side" if which == ALL else which}_{side.id}"'
-    return f"SELECT {', '.join(exposed(shape, number, 'slot'))} FROM {table} WHERE {shape.visible(number)}"
+    sql = f"SELECT {', '.join(exposed(shape, number, 'slot'))} FROM {table} WHERE {shape.visible(number)}"
+    return View(sql, _rows(sizes, side, which))
 
 
-def _together(shape: Shape) -> list[str]:
+def _together(shape: Shape) -> list[Clause]:
     """No row may have left its window when the last one comes."""
     inputs, streams = shape.query.inputs, shape.streams
-    tumbling = [n for n in streams if inputs[n].kind == TUMBLE]
-    windows = [floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in tumbling]
-    same = [f"{windows[0]} = {other}" for other in windows[1:]]
-    ranges = [n for n in streams if inputs[n].kind == RANGE]
-    return same + [f'"{other}.slot" - "{n}.slot" < {inputs[n].length}' for n in ranges for other in streams if other != n]
+    tumbling = {n: floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in streams if inputs[n].kind == TUMBLE}
+    same = [Clause(f"{tumbling[a]} = {tumbling[b]}", frozenset((a, b)), same="window") for a, b in combinations(tumbling, 2)]
+    ranges = [(n, other) for n in streams if inputs[n].kind == RANGE for other in streams if other != n]
+    return same + [Clause(f'"{other}.slot" - "{n}.slot" < {inputs[n].length}', frozenset((n, other))) for n, other in ranges]
 
 
 # ---- snapshot ----
 
 
-def snapshot_sql(shape: Shape, instants: Range, expand: bool) -> str:
+def snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str:
     """At every instant, join what the windows hold and aggregate."""
-    views = [_window_view(shape, n, instants, expand) for n in range(len(shape.sides))]
+    views = [_window_view(shape, n, instants, expand, sizes) for n in range(len(shape.sides))]
     rows = _joined([*key_columns(shape), _instant(shape), *weighed_parts(shape)], views, [*conditions(shape), *_same_instant(shape)])
     return grouped(shape, ['"i"'], rows)
 
@@ -83,21 +98,22 @@ def _instant(shape: Shape) -> str:
     return f'"{shape.streams[0]}.i" AS "i"'
 
 
-def _same_instant(shape: Shape) -> list[str]:
-    first, *others = shape.streams
-    return [f'"{first}.i" = "{n}.i"' for n in others]
+def _same_instant(shape: Shape) -> list[Clause]:
+    return [Clause(f'"{a}.i" = "{b}.i"', frozenset((a, b)), same="instant") for a, b in combinations(shape.streams, 2)]
 
 
-def _window_view(shape: Shape, number: int, instants: Range, expand: bool, shift: int = 0, merge: bool = True) -> str:
+def _window_view(shape: Shape, number: int, instants: Range, expand: bool, sizes: Sizes, shift: int = 0, merge: bool = True) -> View:
     """An input's rows once per instant at which its window holds them; `shift` 1 means the window of the instant before."""
-    side = shape.sides[number]
+    side, span = shape.sides[number], shape.span(number)
     if side.static:
-        return f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"'
+        return _static_view(shape, number, sizes)
     rows = _at_instants(shape, number, instants, expand, shift)
     if side.early and merge:
         keys = [*(f'"c{i}"' for i in range(len(side.columns))), '"i"']
         rows = f"SELECT {', '.join([*keys, *merged_parts(side)])} FROM ({rows}) GROUP BY {', '.join(keys)}"
-    return f"SELECT {', '.join(exposed(shape, number, 'i'))} FROM ({rows})"
+    shown = instants[1] - instants[0]
+    copies = shown if span is None else min(shown, -(-span // shape.step))
+    return View(f"SELECT {', '.join(exposed(shape, number, 'i'))} FROM ({rows})", _rows(sizes, side) * copies)
 
 
 def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift: int) -> str:
@@ -118,11 +134,11 @@ def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift
 # ---- expiry and materialize ----
 
 
-def born_sql(shape: Shape, slots: Range, first: int, fresh: Sequence[int], keep_pairs: bool = False) -> str:
+def born_sql(shape: Shape, slots: Range, first: int, fresh: Sequence[int], sizes: Sizes, keep_pairs: bool = False) -> str:
     """New pairs by (keys, first instant "b", last instant "d"), or each by itself; new are the pairs with a slot in `slots`."""
     terms = []
     for turn in _turns(shape, fresh):
-        views = [_life_view(shape, n, which, slots, first) for n, which in enumerate(turn)]
+        views = [_life_view(shape, n, which, slots, first, sizes) for n, which in enumerate(turn)]
         terms.append(_joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape)))
     rows = f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
     return rows if keep_pairs else grouped(shape, ['"b"', '"d"'], rows)
@@ -135,11 +151,11 @@ def _life(shape: Shape) -> list[str]:
     return [f'greatest({of("b")}) AS "b"', f'least({of("d")}) AS "d"']
 
 
-def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int) -> str:
+def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int, sizes: Sizes) -> View:
     """An input's rows with the instants between which its window holds them."""
     side, step, span = shape.sides[number], shape.step, shape.span(number)
     if side.static:
-        return f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"'
+        return _static_view(shape, number, sizes)
     low = slots[0] if which == NEW else None if span is None or first == LOWEST else first * step - span
     high = slots[0] if which == OLD else slots[1]
     bounds = [shape.visible(number), f'"slot" < {high}', *([] if low is None else [f'"slot" >= {low}'])]
@@ -151,7 +167,7 @@ def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int) 
         rows = f'SELECT {", ".join([*keys, *life, *merged_parts(side)])} FROM "side_{side.id}" WHERE {where} GROUP BY {places}'
     else:
         rows = f'SELECT *, {", ".join(life)} FROM "side_{side.id}" WHERE {where}'
-    return f"SELECT {', '.join(exposed(shape, number, 'b', 'd'))} FROM ({rows})"
+    return View(f"SELECT {', '.join(exposed(shape, number, 'b', 'd'))} FROM ({rows})", _rows(sizes, side, which))
 
 
 _SLOT = '"slot"'
@@ -173,12 +189,12 @@ def remaining_sql(shape: Shape, last: int, keep_pairs: bool = False) -> str:
 # ---- delta ----
 
 
-def delta_sql(shape: Shape, instants: Range, expand: bool) -> str:
+def delta_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str:
     """What enters and leaves at every instant, by (keys, "i"): the telescoped difference of two joins."""
     terms = []
     for k in shape.streams:
         views = [
-            _change_view(shape, n, instants) if n == k else _window_view(shape, n, instants, expand, int(n < k), merge=False)
+            _change_view(shape, n, instants, sizes) if n == k else _window_view(shape, n, instants, expand, sizes, int(n < k), merge=False)
             for n in range(len(shape.sides))
         ]
         where = [*conditions(shape), *_same_instant(shape)]
@@ -186,9 +202,9 @@ def delta_sql(shape: Shape, instants: Range, expand: bool) -> str:
     return _summed(shape, terms)
 
 
-def base_sql(shape: Shape, instant: int) -> str:
+def base_sql(shape: Shape, instant: int, sizes: Sizes) -> str:
     """The totals of one instant from what the windows hold."""
-    views = [_window_view(shape, n, (instant, instant + 1), False, merge=False) for n in range(len(shape.sides))]
+    views = [_window_view(shape, n, (instant, instant + 1), False, sizes, merge=False) for n in range(len(shape.sides))]
     where = [*conditions(shape), *_same_instant(shape)]
     rows = _joined([*key_columns(shape), _instant(shape), *_signed(shape, "1")], views, where)
     return _summed(shape, [rows])
@@ -209,7 +225,7 @@ def _signed(shape: Shape, sign: str) -> list[str]:
     return [*columns, f'{weight_sql(shape, None, sign)} AS "pairs"']
 
 
-def _change_view(shape: Shape, number: int, instants: Range) -> str:
+def _change_view(shape: Shape, number: int, instants: Range, sizes: Sizes) -> View:
     """The rows that enter (+1) and leave (-1) an input's window at every instant."""
     side, step, span = shape.sides[number], shape.step, shape.span(number)
     table, seen = f'"side_{side.id}"', shape.visible(number)
@@ -217,7 +233,8 @@ def _change_view(shape: Shape, number: int, instants: Range) -> str:
     leave = f'SELECT *, {last_instant(_SLOT, step, span)} + 1 AS "i", -1 AS "sign" FROM {table} WHERE {seen}'
     rows = enter if span is None else f"{enter} UNION ALL {leave}"
     bounds = f'"i" >= {instants[0]} AND "i" < {instants[1]}'
-    return f"SELECT {', '.join(exposed(shape, number, 'i', 'sign'))} FROM ({rows}) WHERE {bounds}"
+    sql = f"SELECT {', '.join(exposed(shape, number, 'i', 'sign'))} FROM ({rows}) WHERE {bounds}"
+    return View(sql, 2 * _rows(sizes, side, NEW))
 
 
 def totals_sql(shape: Shape, sources: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from thalweg.logical.join import JoinQuery, Term, flat
 from thalweg.plan.arithmetic import floor_div, identifier
 from thalweg.plan.join_sides import JoinPart, join_parts
+from thalweg.plan.join_tree import Clause
 from thalweg.plan.nodes import TIME, Join, Side
 from thalweg.plan.ranges import HIGHEST
 
@@ -119,12 +120,14 @@ def term_sql(shape: Shape, term: Term) -> str:
     return f'"{number}.c{shape.sides[number].columns.index(term.own)}"'
 
 
-def conditions(shape: Shape) -> list[str]:
+def conditions(shape: Shape) -> list[Clause]:
     """What makes rows partners. A nested loop is asked for by hiding the equality."""
-    pairs = [(term_sql(shape, e.left), term_sql(shape, e.right)) for e in shape.query.equalities]
     loop = shape.join.method == "loop"
-    equal = [f"coalesce({left} = {right}, FALSE)" if loop else f"{left} = {right}" for left, right in pairs]
-    return [*equal, *(f"({t.sql})" for t in shape.query.residue)]
+    found = []
+    for e in shape.query.equalities:
+        equal = f"{term_sql(shape, e.left)} = {term_sql(shape, e.right)}"
+        found.append(Clause(f"coalesce({equal}, FALSE)" if loop else equal, frozenset((*e.left.inputs, *e.right.inputs)), links=True))
+    return [*found, *(Clause(f"({t.sql})", frozenset(t.inputs)) for t in shape.query.residue)]
 
 
 def weighed_parts(shape: Shape, sign: str = "") -> list[str]:

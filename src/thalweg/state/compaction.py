@@ -9,6 +9,7 @@ from thalweg.state.manifest import StateFile
 FAN = 6
 FEW = 3
 EDGE = 8
+SMALL = 16_384
 
 
 def to_merge(files: Sequence[StateFile]) -> tuple[StateFile, ...]:
@@ -23,6 +24,11 @@ def to_merge(files: Sequence[StateFile]) -> tuple[StateFile, ...]:
     if not full:
         return ()
     return tuple(f for f in files if _tier(f.rows) <= max(full))
+
+
+def are_few(files: Sequence[StateFile], more: int) -> bool:
+    """Whether the rows of some files and so many new ones are best kept in one file: opening files then costs more than writing rows."""
+    return sum(f.rows for f in files) + more <= SMALL
 
 
 def to_rewrite(files: Sequence[StateFile], oldest: int, block: int) -> tuple[tuple[StateFile, ...], ...]:

@@ -13,7 +13,7 @@ from typing import IO
 from thalweg import __version__
 from thalweg.errors import EnvironmentProblem, StateError, UsageError
 
-FORMAT = 3
+FORMAT = 4
 
 
 class Directory:

@@ -1,4 +1,4 @@
-"""State files: Arrow IPC, written once, read by memory map."""
+"""State files: Arrow IPC streams, written once, read by memory map. Most are small, and a stream has no footer to write and to look up."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def write_state(root: str, fragment: str, table: pa.Table, batch: int, part: int
     relative = f"{fragment}/{batch:012d}-{part}of{parts}-{uuid.uuid4().hex[:12]}.arrow"
     path = Path(root) / relative
     path.parent.mkdir(parents=True, exist_ok=True)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
     ends = pc.min_max(table.column("slot")).as_py()
     return StateFile(fragment, relative, part, parts, ends["min"], ends["max"], table.num_rows, path.stat().st_size)
 
@@ -28,7 +28,7 @@ def read_state(root: str, file: StateFile) -> pa.Table:
     path = Path(root) / file.path
     try:
         with pa.memory_map(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all()
+            table = pa.ipc.open_stream(source).read_all()
     except FileNotFoundError:
         raise StateError(f"{path}: state file is missing", "restore it from a copy, or start anew in another directory") from None
     except (pa.ArrowInvalid, OSError) as e:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thalweg.state.compaction import EDGE, FAN, FEW, to_merge, to_rewrite
+from thalweg.state.compaction import EDGE, FAN, FEW, SMALL, are_few, to_merge, to_rewrite
 from thalweg.state.manifest import StateFile
 
 
@@ -40,3 +40,8 @@ def test_a_file_at_the_edge_is_cut_when_a_part_of_it_has_expired() -> None:
     wide = file(0, 10 * EDGE - 1)
     assert to_rewrite([wide], 9, 10) == ()
     assert to_rewrite([wide], 10, 10) == ((wide,),)
+
+
+def test_few_rows_are_one_file() -> None:
+    assert are_few([file(0, 1, SMALL - 5)], 5)
+    assert not are_few([file(0, 1, SMALL - 5)], 6)

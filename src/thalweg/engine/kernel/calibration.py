@@ -65,10 +65,10 @@ def _probe(db: Any) -> float:
 
 
 def _matched(db: Any, one: int, other: int) -> float:
-    """Rows of both sides have keys of the whole range, so that none is left out by its range alone."""
+    """The smaller side is kept and the other streams past it; both have keys of the whole range, so that no range leaves any out."""
     small = f"(SELECT t * {ROWS // one} AS a, x FROM scan WHERE t < {one}) AS one"
     large = f"(SELECT t * {ROWS // other} AS b, g FROM scan WHERE t < {other}) AS two"
-    return _best(db, f"SELECT count(*), sum(x + g) FROM {small}, {large} WHERE a = b")
+    return _best(db, f"SELECT count(*), sum(x + g) FROM {large}, {small} WHERE a = b")
 
 
 def _pair(db: Any) -> float:

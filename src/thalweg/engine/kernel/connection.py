@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-# What the plan decides, DuckDB does not decide again.
-OURS = "partial_aggregate_pushdown"
+# What the plan decides, DuckDB does not decide again: whether to aggregate before a join, which inputs meet first, which is kept.
+OURS = "partial_aggregate_pushdown,join_order,build_side_probe_side"
 HASH = f"duckdb-{duckdb.__version__}"
 
 
@@ -25,22 +24,12 @@ def connection() -> Any:
 
 
 def open_connection() -> Any:
-    """A connection as tasks use it. Whether to aggregate before a join is decided by the plan, not again inside a statement."""
+    """A connection as tasks use it."""
     con = duckdb.connect(config={"threads": 1, "preserve_insertion_order": "false"})
     con.execute("SET enable_progress_bar = false").fetchall()
     con.execute("SET TimeZone = 'UTC'").fetchall()
     con.execute(f"SET disabled_optimizers = '{OURS}'").fetchall()
     return con
-
-
-@contextmanager
-def in_order() -> Iterator[None]:
-    """While joins run in the order in which they are written: DuckDB would look for equalities where nested loops are asked for."""
-    run(f"SET disabled_optimizers = '{OURS},join_order,build_side_probe_side'")
-    try:
-        yield
-    finally:
-        run(f"SET disabled_optimizers = '{OURS}'")
 
 
 def _close() -> None:

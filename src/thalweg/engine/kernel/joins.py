@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow.compute as pc
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.compiled import Compiled
-from thalweg.engine.kernel.connection import Tables, in_order, query
+from thalweg.engine.kernel.connection import Tables, query
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import Merge, Shelf, renamed, stack
 from thalweg.plan import invalidation, join_sql
@@ -45,6 +44,7 @@ class JoinWork:
         self.moved: dict[str, list[pa.Table]] = {}
         self.present: dict[str, pa.Table] = {}
         self.slots: dict[str, list[int]] = {}
+        self.sizes: dict[tuple[str, str], int] = {}
         self.tables = Tables()
 
     def run(self) -> None:
@@ -84,7 +84,9 @@ class JoinWork:
         """Register all that is known of a side, and apart from each other what is old and what is new."""
         if side.static:
             relation = next(r for r in self.compiled.plan.relations if r.name == side.source)
-            self.tables.offer(f"side_{side.id}", relation_rows(relation, self.compiled.sides[side.id]))
+            rows = relation_rows(relation, self.compiled.sides[side.id])
+            self.tables.offer(f"side_{side.id}", rows)
+            self.sizes[join_sql.ALL, side.id] = rows.num_rows
             return
         self.moved[side.id] = [*self.shelf.foreign(side.id, side.cut), *self._inherited(side)]
         old, new = [*self.shelf.tables(side.id), *self.moved[side.id]], self.arrived.get(side.id, [])
@@ -93,6 +95,12 @@ class JoinWork:
         whole = stack([*old, *new])
         self.present[side.id] = whole
         self.tables.offer(f"side_{side.id}", whole)
+        fresh = sum(t.num_rows for t in new)
+        self.sizes |= {
+            (join_sql.ALL, side.id): whole.num_rows,
+            (join_sql.NEW, side.id): fresh,
+            (join_sql.OLD, side.id): whole.num_rows - fresh,
+        }
         if side.timed:
             self.tables.offer(f"old_{side.id}", stack(old) if old else whole.slice(0, 0))
             self.tables.offer(f"new_{side.id}", stack(new) if new else whole.slice(0, 0))
@@ -107,8 +115,7 @@ class JoinWork:
 
     def _join(self, shape: Shape) -> None:
         started = time.perf_counter()
-        with in_order() if shape.join.method == "loop" else nullcontext():
-            rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
+        rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
         self.report.time(f"{shape.join.evaluate} {shape.query.name}", rows, time.perf_counter() - started)
 
     def _complete(self, shape: Shape) -> bool:
@@ -124,7 +131,7 @@ class JoinWork:
         fresh = [n for n in shape.streams if any(t.num_rows for t in self.arrived.get(shape.sides[n].id, []))]
         if not fresh or not self._complete(shape):
             return 0
-        table = query(join_sql.rows_sql(shape, fresh))
+        table = query(join_sql.rows_sql(shape, fresh, self.sizes))
         if table.num_rows:
             reach("work:before-results", self.task.fault)
             staged = stage(self.task.outputs[shape.query.name], table, self.task.batch, self.report.part)
@@ -149,7 +156,7 @@ class JoinWork:
 
     def _snapshot(self, shape: Shape, instants: list[int]) -> pa.Table:
         self._offer_instants(instants)
-        return query(join_sql.snapshot_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants)))
+        return query(join_sql.snapshot_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants), self.sizes))
 
     def _expiry(self, shape: Shape, final: Range, shown: list[int], again: bool) -> int:
         """Credit new pairs to the instant of their death; an instant merges what has not died.
@@ -164,7 +171,7 @@ class JoinWork:
         known = [_living(t) for t in self.shelf.tables(shape.join.id, final[0])]
         kept = []
         if fresh:
-            born = query(join_sql.born_sql(shape, slots, final[0], fresh, pairs))
+            born = query(join_sql.born_sql(shape, slots, final[0], fresh, self.sizes, pairs))
             self.tables.offer("born", born)
             known.append(born)
             kept.append(query(join_sql.remaining_sql(shape, final[1] - 1, pairs)))
@@ -181,12 +188,14 @@ class JoinWork:
         base = [t for t in self.shelf.tables(shape.join.id, final[0] - 1) if t.num_rows]
         if again and final[0] > LOWEST:
             self._offer_instants([final[0] - 1])
-            base = [renamed(query(join_sql.base_sql(shape, final[0] - 1)), "i", "slot")]
+            base = [renamed(query(join_sql.base_sql(shape, final[0] - 1, self.sizes)), "i", "slot")]
         instants = sorted({j for i in alive for j in (i, i + 1) if j < final[1]} | ({final[0]} if base and final[0] < final[1] else set()))
         sources = []
         if instants:
             self._offer_instants(instants)
-            self.tables.offer("changes", query(join_sql.delta_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants))))
+            self.tables.offer(
+                "changes", query(join_sql.delta_sql(shape, (instants[0], instants[-1] + 1), _many(shape, instants), self.sizes))
+            )
             sources.append("changes")
         if base:
             self.tables.offer("base", renamed(stack(base), "slot", "i"))

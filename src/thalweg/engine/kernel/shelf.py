@@ -15,7 +15,7 @@ from thalweg.engine.kernel.connection import HASH, Tables, query
 from thalweg.engine.task import Report, Task
 from thalweg.plan.grid import Cut
 from thalweg.plan.ranges import LOWEST
-from thalweg.state.compaction import to_merge, to_rewrite
+from thalweg.state.compaction import are_few, to_merge, to_rewrite
 from thalweg.state.files import overlaps, read_state, write_state
 from thalweg.state.manifest import Manifest, StateFile
 
@@ -62,11 +62,16 @@ class Shelf:
         """Write what later batches need, merging small files on the way.
 
         With `block` only files of the same so many slots are merged, and files at the edge are cut: what has expired is gone soon.
+        Rows that are few are one file, written anew: that takes no longer than a file of the new ones alone.
         """
         kept = [k for t in tables if (k := from_slot(t, oldest)).num_rows]
         files = self.files(id, oldest)
         if block is None:
             self._rewrite(id, kept, to_merge(files), oldest, merge)
+            return
+        if merge is None and are_few(files, sum(k.num_rows for k in kept)):
+            if kept or any(f.low < oldest for f in files):
+                self._rewrite(id, kept, files, oldest, merge)
             return
         self._rewrite(id, kept, (), oldest, merge)
         for group in to_rewrite(files, oldest, block):

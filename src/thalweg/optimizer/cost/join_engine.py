@@ -11,6 +11,7 @@ from math import expm1
 
 from thalweg.logical.join import JoinQuery
 from thalweg.optimizer.cost.calibration import JoinConstants
+from thalweg.optimizer.join_order import join_order
 from thalweg.optimizer.statistics import InputStatistics, JoinStatistics
 
 SECOND = 1e6
@@ -119,7 +120,7 @@ def grouped(rows: float, groups: float, c: JoinConstants) -> float:
 
 @dataclass(frozen=True)
 class _Join:
-    """One join of all inputs, pair by pair in their order, with the aggregation of its rows."""
+    """One join of all inputs, pair by pair in the order in which they meet, with the aggregation of its rows."""
 
     query: JoinQuery
     method: str
@@ -128,30 +129,35 @@ class _Join:
 
     def pairs(self, rows: list[float]) -> float:
         """Joined rows: partners are those of the same key, or any that the other conditions let through."""
-        return self._sizes(rows)[-1]
+        return self._sizes(rows, self._order(rows))[-1]
 
     def cost(self, rows: list[float]) -> float:
         """Finding the partners of so many rows of each input, and adding what is found to groups."""
-        c, sizes = self.constants, self._sizes(rows)
+        c, order = self.constants, self._order(rows)
+        sizes = self._sizes(rows, order)
         found = 0.0
-        for before, more in zip(sizes, rows[1:], strict=False):
-            found += before * more * c.compare if self.method == "loop" else min(before, more) * c.build + max(before, more) * c.probe
+        for before, n in zip(sizes, order[1:], strict=False):
+            few, many = sorted((before, rows[n]))
+            found += few * many * c.compare if self.method == "loop" else few * c.build + many * c.probe
         between = sum(sizes[1:-1]) * c.probe
         return found + between + sizes[-1] * (c.pair + (c.weigh if any(h.early for h in self.held) else 0.0))
 
-    def _sizes(self, rows: list[float]) -> list[float]:
+    def _order(self, rows: list[float]) -> tuple[int, ...]:
+        return join_order(rows, [frozenset((*e.left.inputs, *e.right.inputs)) for e in self.query.equalities])
+
+    def _sizes(self, rows: list[float], order: tuple[int, ...]) -> list[float]:
         """Rows after each input is joined in."""
-        sizes = [rows[0]]
-        for n in range(1, len(rows)):
-            values = [max(1.0, self.held[n].keys, self.held[other].keys) for other in self._linked(n)]
+        sizes = [rows[order[0]]]
+        for place, n in enumerate(order[1:], 1):
+            values = [max(1.0, self.held[n].keys, self.held[other].keys) for other in self._linked(n, order[:place])]
             sizes.append(sizes[-1] * rows[n] / max(values, default=1.0))
         sizes[-1] /= 3.0 ** len(self.query.residue)
         return sizes
 
-    def _linked(self, number: int) -> set[int]:
-        """The earlier inputs that an input is equated with."""
+    def _linked(self, number: int, others: tuple[int, ...]) -> set[int]:
+        """Which of some inputs an input is equated with."""
         ends = [(e.left.inputs[0], e.right.inputs[0]) for e in self.query.equalities]
-        return {a if b == number else b for a, b in ends if number in (a, b) and max(a, b) == number}
+        return {a if b == number else b for a, b in ends if number in (a, b)} & set(others)
 
 
 def _evaluated(join: _Join, evaluate: str, statistics: JoinStatistics) -> tuple[list[tuple[str, float]], float, float]:
