@@ -138,7 +138,8 @@ class Known:
         sources: tuple[Stream | Relation, ...] = (*self.streams, *self.relations)
         counts = {identifier(name): float(count) for s in sources if s.name == side.source for name, count in s.distinct}
         sampled = self.sampled.sides.get(side_name(side))
-        return distinct_values([counts.get(side.columns[i]) for i in columns], sampled[place] if sampled else None, assumed)
+        declared = [counts.get(side.columns[i]) for i in columns]
+        return distinct_values(declared, sampled[place] if sampled else None, assumed if declared else 1.0)
 
 
 def _best(assumed: float, *found: float | None) -> Figure:

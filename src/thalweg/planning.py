@@ -19,7 +19,7 @@ from thalweg.logical.windows import Window
 from thalweg.optimizer.cost.join_engine import distinct, estimate
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.forest import Forest, Step
-from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider, may_evaluate
+from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider, may_evaluate, may_hash
 from thalweg.optimizer.plan_windows import Mode, plan_windows
 from thalweg.optimizer.statistics import InputStatistics, JoinStatistics, WindowStatistics
 from thalweg.optimizer.traits import Features, Traits
@@ -193,7 +193,7 @@ def population(rows: float, values: float) -> float:
     >>> round(population(1000, distinct(1000, 500)))
     500
     """
-    if rows <= 0 or values <= 0:
+    if rows <= 0 or values <= 1:
         return 1.0
     low, high = values, rows * 1e3
     if distinct(rows, high) <= values:
@@ -227,4 +227,6 @@ def _wished(config: Config) -> str:
 def _no_plan_hint(query: JoinQuery, config: Config) -> str:
     if not may_evaluate(query, config.evaluate):
         return "delta takes COUNT, SUM and AVG of exact numbers; use snapshot or expiry"
+    if config.join == "hash" and not may_hash(query):
+        return "no column of one input is equated with one of another; use loop"
     return f"it has {len(query.inputs)} inputs: use LAP, or EAP with {len(query.inputs)} digits"

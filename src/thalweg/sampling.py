@@ -115,7 +115,8 @@ def _look(source: Stream | Relation, sides: tuple[Side, ...], files: tuple[Stamp
             known, span = _table_rows(source, paths, total), None
         else:
             known, span = _pace(source, paths[0], total, low, top)
-        return Look(known, span, tuple((side_name(s), _counted(con, s, total)) for s in sides if total and monotonic() < end))
+        whole = isinstance(source, Relation) and known == total
+        return Look(known, span, tuple((side_name(s), _counted(con, s, total, whole)) for s in sides if total and monotonic() < end))
 
 
 @contextmanager
@@ -160,7 +161,9 @@ def _table_rows(relation: Relation, paths: list[str], rows: int) -> float | None
     return float(rows) if len(paths) == 1 and rows < ROWS else None
 
 
-def _counted(con: Any, side: Side, rows: int) -> tuple[float, float, float]:
-    """The share of rows that a side takes and its distinct values, as they are measured of a batch."""
+def _counted(con: Any, side: Side, rows: int, whole: bool) -> tuple[float, float, float]:
+    """The share of rows that a side takes and its distinct values: those of all rows, or as they are measured of a batch."""
     chosen, values, keys = con.execute(statistics_sql(side), {"frontier": LOWEST}).fetchall()[0]
+    if whole:
+        return max(chosen, 1) / rows, float(min(values, chosen)), float(min(keys, chosen))
     return counted([(rows, max(chosen, 1), values, keys)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -230,7 +231,8 @@ class Session:
 
     def _explain_statement(self, statement: st.Explain) -> Explanation:
         if statement.select is not None:
-            return self.explain(query_of(self.catalog, statement.select, "query"), analyze=statement.analyze)
+            name = next(n for n in ("query", *(f"query_{i}" for i in count(2))) if n not in self.catalog.queries)
+            return self.explain(query_of(self.catalog, statement.select, name), analyze=statement.analyze)
         if statement.query is not None:
             known(statement.query, self.catalog.queries, "query")
             return self.explain(self.catalog.queries[statement.query], analyze=statement.analyze)

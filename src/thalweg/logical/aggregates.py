@@ -22,6 +22,7 @@ class Call:
     args: tuple[str, ...]
     time: str
     where: str | None = None
+    types: tuple[str, ...] = ()
 
     def of(self, function: str, inner: str, only: str | None = None) -> str:
         """An aggregate over the rows that satisfy the FILTER and `only`."""
@@ -39,7 +40,8 @@ class Call:
 class Part:
     """One column of partial aggregate: how rows become it, and how several become one.
 
-    `unit` is the part of a single row, `weigh` that of as many equal pieces as a weight says.
+    `unit` is the part of a single row, `weigh` that of as many equal pieces as a weight says. `wide` is the type in which a
+    unit must be weighed, where its own would be too small.
     `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists.
     """
 
@@ -49,6 +51,7 @@ class Part:
     inverse: Callable[[str, str], str] | None = None
     unit: Callable[[Call], str] = lambda c: c.one(c.args[0])
     weigh: Callable[[str, str], str] = lambda part, weight: part
+    wide: Callable[[Call], str | None] = lambda c: None
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,12 @@ def _times(part: str, weight: str) -> str:
     return f"{part} * {weight}"
 
 
+def _wide(call: Call) -> str | None:
+    """A product of a number and a count, without an overflow and without rounding."""
+    kind = call.types[0] if call.types else ""
+    return "DOUBLE" if kind == "FLOAT" else "HUGEINT" if kind in ("BIGINT", "UBIGINT") else None
+
+
 def _present(arg: int) -> Callable[[Call], str | None]:
     return lambda c: f"{c.args[arg]} IS NOT NULL"
 
@@ -104,6 +113,10 @@ def _extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call
         lambda col: f"{function}({col})",
         unit=lambda c: c.one(ordered(c), only(c)),
     )
+
+
+def _lower_count(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
+    return f"TRY_CAST(coalesce({parts[0]}, 0) AS BIGINT)"
 
 
 def _lower_sum(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
@@ -132,7 +145,7 @@ def _weighed_moments(part: str, weight: str) -> str:
     return f"{{'n': {part}.n * {weight}, 'mean': {part}.mean, 'm2': {spread}}}"
 
 
-SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times)
+SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times, wide=_wide)
 COUNT = Part(
     "count",
     lambda c: c.of("count", c.args[0]),
@@ -145,11 +158,11 @@ ROWS = Part("rows", lambda c: c.of("count", "*"), _sum, _minus, unit=lambda c: c
 MOMENTS = Part(
     "moments",
     lambda c: (
-        f"{{'n': {c.of('count', c.args[0])}, 'mean': {c.of('avg', f'({c.args[0]})::DOUBLE')}, "
+        f"{{'n': {c.of('count', c.args[0])}::DOUBLE, 'mean': {c.of('avg', f'({c.args[0]})::DOUBLE')}, "
         f"'m2': {c.of('var_pop', f'({c.args[0]})::DOUBLE')} * {c.of('count', c.args[0])}}}"
     ),
     lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
-    unit=lambda c: c.one(f"{{'n': 1::BIGINT, 'mean': ({c.args[0]})::DOUBLE, 'm2': 0::DOUBLE}}", f"{c.args[0]} IS NOT NULL"),
+    unit=lambda c: c.one(f"{{'n': 1::DOUBLE, 'mean': ({c.args[0]})::DOUBLE, 'm2': 0::DOUBLE}}", f"{c.args[0]} IS NOT NULL"),
     weigh=lambda part, weight: f"CASE WHEN {part} IS NOT NULL THEN {_weighed_moments(part, weight)} END",
 )
 VALUES = Part(
@@ -157,7 +170,7 @@ VALUES = Part(
     lambda c: c.of("list", f"({c.args[0]})::DOUBLE", f"{c.args[0]} IS NOT NULL"),
     lambda col: f"flatten(list({col}) FILTER (WHERE {col} IS NOT NULL))",
     unit=lambda c: c.one(f"[({c.args[0]})::DOUBLE]", f"{c.args[0]} IS NOT NULL"),
-    weigh=lambda part, weight: f"flatten(list_transform(range({weight}), lambda i: {part}))",
+    weigh=lambda part, weight: f"flatten(list_transform(range(({weight})::BIGINT), lambda i: {part}))",
 )
 SET = Part(
     "set",
@@ -180,8 +193,8 @@ def _define(*functions: AggregateFunction) -> dict[str, AggregateFunction]:
 
 
 AGGREGATES: dict[str, AggregateFunction] = _define(
-    AggregateFunction("COUNT_ROWS", 0, (ROWS,), lambda p, t, a: f"coalesce({p[0]}, 0)::BIGINT"),
-    AggregateFunction("COUNT", 1, (COUNT,), lambda p, t, a: f"coalesce({p[0]}, 0)::BIGINT"),
+    AggregateFunction("COUNT_ROWS", 0, (ROWS,), _lower_count),
+    AggregateFunction("COUNT", 1, (COUNT,), _lower_count),
     AggregateFunction("SUM", 1, (SUM,), _lower_sum, numeric=True),
     AggregateFunction("AVG", 1, (SUM, COUNT), lambda p, t, a: f"{p[0]}::DOUBLE / nullif({p[1]}, 0)", numeric=True),
     AggregateFunction("MIN", 1, (_same("min"),), lambda p, t, a: p[0], overlap_safe=True),
@@ -219,24 +232,29 @@ class PartColumn:
     combine: str
     inverse: str | None = None
     unit: str = ""
+    wide: str | None = None
 
 
 def part_columns(aggregate: Aggregate, time: str) -> tuple[PartColumn, ...]:
     """The partial-aggregate columns that a call needs; `time` is the SQL of the event time in microseconds."""
     function = AGGREGATES[aggregate.function]
-    call = Call(tuple(a.sql for a in aggregate.args), time, aggregate.where.sql if aggregate.where else None)
+    call = Call(tuple(a.sql for a in aggregate.args), time, aggregate.where.sql if aggregate.where else None, _types(aggregate))
     return tuple(_column(p, call) for p in function.parts)
+
+
+def _types(aggregate: Aggregate) -> tuple[str, ...]:
+    return tuple(a.type for a in aggregate.args)
 
 
 def _column(part: Part, call: Call) -> PartColumn:
     lift = part.lift(call)
     name = f"{part.kind}_{hashlib.sha256(lift.encode()).hexdigest()[:8]}"
     inverse = part.inverse("w", "p") if part.inverse else None
-    return PartColumn(name, lift, part.combine(f'"{name}"'), inverse, part.unit(call))
+    return PartColumn(name, lift, part.combine(f'"{name}"'), inverse, part.unit(call), part.wide(call))
 
 
 def lowered(aggregate: Aggregate, time: str) -> str:
     """The SQL that turns the combined parts of a whole window into the result of the call."""
     function = AGGREGATES[aggregate.function]
     names = tuple(f'"{c.name}"' for c in part_columns(aggregate, time))
-    return function.lower(names, tuple(a.type for a in aggregate.args), aggregate.params)
+    return function.lower(names, _types(aggregate), aggregate.params)

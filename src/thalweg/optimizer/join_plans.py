@@ -59,20 +59,32 @@ def _is_exact(function: str, types: list[str]) -> bool:
     return AGGREGATES[function].invertible and not {"FLOAT", "DOUBLE"} & set(types)
 
 
+def may_hash(query: JoinQuery) -> bool:
+    """Whether there is anything to look up partners by."""
+    return bool(query.equalities) or len(query.inputs) == 1
+
+
 def choices(query: JoinQuery, wish: Wish) -> Iterator[JoinChoice]:
     """Every plan that a query has, as far as the settings leave it open."""
     methods = ("hash" if query.equalities else "loop",) if wish.method == BEST else (wish.method,)
+    if wish.method == "hash" and not may_hash(query):
+        return
     if query.every is None:
         yield from (JoinChoice((False,) * len(query.inputs), "rows", m, wish.invalidate) for m in methods)
         return
     bits = [(False, True)] * len(query.inputs)
     for early in product(*bits):
-        if wish.early not in (BEST, plan_name(early)):
+        if wish.early not in (BEST, plan_name(early), _digits(early)):
             continue
         for evaluate in EVALUATIONS:
             asked = evaluate == wish.evaluate or (wish.evaluate == BEST and evaluate != "materialize")
             if asked and may_evaluate(query, evaluate):
                 yield from (JoinChoice(early, evaluate, m, wish.invalidate) for m in methods)
+
+
+def _digits(early: tuple[bool, ...]) -> str:
+    """A plan with a digit for each input also where none is aggregated early, as the paper has it too."""
+    return "EAP" + "".join("01"[e] for e in early)
 
 
 def consider(query: JoinQuery, statistics: JoinStatistics, wish: Wish, constants: JoinConstants) -> tuple[Considered, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from thalweg.logical.aggregates import AGGREGATES
 from thalweg.logical.join import JoinQuery
 from thalweg.logical.query import Output
@@ -9,16 +11,16 @@ from thalweg.plan.join_sides import aggregate_parts
 from thalweg.plan.join_views import Shape, combined_parts
 
 
-def groups_sql(shape: Shape, source: str) -> str:
-    """Partial results of several partitions as one row per keys and instant "i", aggregates lowered, HAVING applied."""
+def groups_sql(shape: Shape, source: str, having: bool = True) -> str:
+    """Partial results of several partitions as one row per keys and instant "i", aggregates lowered, HAVING applied unless not wanted."""
     query = shape.query
     keys = [*shape.keys, '"i"']
     places = ", ".join(str(i + 1) for i in range(len(keys)))
     whole = f"SELECT {', '.join([*keys, *combined_parts(shape)])} FROM {source} GROUP BY {places}"
     lowered = [f'{_lowered(query, n)} AS "a{n}"' for n in range(len(query.aggregates))]
     groups = f'SELECT {", ".join([*keys, *lowered])}, make_timestamp("i" * {query.every}) AS "window_end" FROM ({whole})'
-    having = f" WHERE {query.having}" if query.having else ""
-    return f'SELECT * EXCLUDE ("window_end") FROM ({groups}){having}'
+    chosen = f" WHERE {query.having}" if query.having and having else ""
+    return f'SELECT * EXCLUDE ("window_end") FROM ({groups}){chosen}'
 
 
 def _lowered(query: JoinQuery, number: int) -> str:
@@ -59,7 +61,8 @@ def changes_sql(query: JoinQuery, sources: list[str], following: int) -> str:
 
 
 def _is_compared(output: Output) -> bool:
-    return '"window_end"' not in output.sql and '"deleted"' not in output.sql
+    names = re.sub(r"'(?:[^']|'')*'", "", output.sql)
+    return '"window_end"' not in names and '"deleted"' not in names
 
 
 def last_groups_sql(query: JoinQuery, sources: list[str], last: int) -> str:

@@ -53,7 +53,7 @@ class Shape:
     def visible(self, number: int) -> str:
         """Which rows of an input count at all: those from its beginning on."""
         begin = self.join.begins[number]
-        if begin is None or self.sides[number].static:
+        if begin is None or self.sides[number].static or self.sides[number].begin is not None:
             return "TRUE"
         return f'"slot" >= {-(-begin // self.sides[number].slot)}'
 
@@ -65,6 +65,7 @@ def side_sql(side: Side) -> str:
     if not side.static:
         columns.append(f'{floor_div(TIME, side.slot)} AS "slot"')
         conditions.insert(0, f"{TIME} >= $frontier")
+        conditions += [] if side.begin is None else [f"{TIME} >= {side.begin}"]
     places = ", ".join(str(i + 1) for i in range(len(columns)))
     if side.early:
         columns += ['count(*) AS "n"', *(f'{p.lift} AS "{p.name}"' for p in side.parts)]
@@ -138,8 +139,10 @@ def weighed_parts(shape: Shape, sign: str = "") -> list[str]:
 def weighed(shape: Shape, part: JoinPart, sign: str = "") -> str:
     """One part of a joined row."""
     weight = weight_sql(shape, part.input, sign)
-    base = part_sql(part)
-    return part.part.weigh(base, weight) if weight else base
+    base, rows = part_sql(part), part.input is None or not shape.sides[part.input].early
+    if not weight:
+        return base
+    return part.part.weigh(f"{base}::{part.column.wide}" if rows and part.column.wide else base, weight)
 
 
 def part_sql(part: JoinPart) -> str:
@@ -150,6 +153,8 @@ def part_sql(part: JoinPart) -> str:
 def weight_sql(shape: Shape, owner: int | None, sign: str = "") -> str:
     """How many pairs a joined row stands for, seen from one input (None: from outside); nothing where it is one."""
     counts = [f'"{n}.n"' for n, s in enumerate(shape.sides) if s.early and n != owner]
+    if len(counts) + (owner is not None) > 2:  # the product of two numbers of rows fits in 64 bits
+        counts[0] += "::HUGEINT"
     return " * ".join([*([sign] if sign else []), *counts])
 
 

@@ -13,6 +13,7 @@ from thalweg.plan.join_sides import sides_of
 from thalweg.plan.nodes import Join, Plan, Side, side_id
 
 Instants = Mapping[str, int | None]
+Starts = tuple[int | None, ...]
 
 
 class JoinPlanner(Protocol):
@@ -22,17 +23,29 @@ class JoinPlanner(Protocol):
         """The plan of a join query."""
 
 
-def planned(query: JoinQuery, choice: JoinChoice, begins: Instants) -> tuple[tuple[Side, ...], Join]:
-    """The sides and the join of a choice; a query that starts in mid-stream begins after the rows that were seen."""
-    sides = sides_of(query, choice.early)
-    starts = tuple(begins.get(i.source) if i.is_stream else None for i in query.inputs)
+def starts_of(query: JoinQuery, begins: Instants) -> Starts:
+    """Per input the event time from which on its rows count: a query that starts in mid-stream begins after the rows that were seen."""
+    return tuple(begins.get(i.source) if i.is_stream else None for i in query.inputs)
+
+
+def planned(query: JoinQuery, choice: JoinChoice, starts: Starts) -> tuple[tuple[Side, ...], Join]:
+    """The sides and the join of a choice."""
+    sides = tuple(_begun(query, n, side, starts[n]) for n, side in enumerate(sides_of(query, choice.early)))
     evaluate = "rows" if query.every is None else choice.evaluate
     invalidate = choice.invalidate if evaluate == "rows" else "slot"
     first = first_whole(query, starts)
     return sides, Join(query.name, tuple(s.id for s in sides), evaluate, choice.method, starts, invalidate, first)
 
 
-def first_whole(query: JoinQuery, starts: tuple[int | None, ...]) -> int | None:
+def _begun(query: JoinQuery, number: int, side: Side, start: int | None) -> Side:
+    """A side as a window without end sees it: what came before its beginning can't be told apart within a slot, so it is left out."""
+    if start is None or query.every is None or query.inputs[number].kind != UNBOUNDED or start % side.slot == 0:
+        return side
+    begun = replace(side, begin=start)
+    return replace(begun, id=side_id(begun))
+
+
+def first_whole(query: JoinQuery, starts: Starts) -> int | None:
     """The first instant whose windows lie wholly after the beginnings."""
     if query.every is None:
         return None
@@ -42,7 +55,7 @@ def first_whole(query: JoinQuery, starts: tuple[int | None, ...]) -> int | None:
 
 def build_joins(queries: Iterable[JoinQuery], planner: JoinPlanner, begins: Instants) -> Plan:
     """Join queries that come into force together."""
-    made = [planned(q, planner.join(q), begins) for q in queries]
+    made = [planned(q, planner.join(q), starts_of(q, begins)) for q in queries]
     return Plan(sides=_together([s for sides, _ in made for s in sides]), joins=tuple(j for _, j in made))
 
 
@@ -65,8 +78,9 @@ def advance_joins(
         if running and query.name not in replan:
             joins += running
             continue
-        made, join = planned(query, planner.join(query), begins)
-        if running and (taken := _taken_over(query, running[-1], made, join, {s.id for s in old.sides})) is not None:
+        choice = planner.join(query)
+        made, join = planned(query, choice, starts_of(query, begins))
+        if running and (taken := _taken_over(query, running[-1], *planned(query, choice, running[-1].begins), {s.id for s in old.sides})):
             made, join = taken
             joins += [*running[:-1], join]
         else:

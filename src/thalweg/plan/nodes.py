@@ -81,6 +81,7 @@ class Side:
     None where they are copied to all; without an axis every partition has all rows. Where there are several axes, `pattern` says
     which of them each stream of the join has.
     Of its event time a row keeps its slot of `slot` microseconds; with `timed` that is the event time itself.
+    A side of a window without end that begins within a slot has a `begin`, an event time, and is not shared with others.
     An aggregation set that takes over from rows has the side of these as its `origin`, and begins with what they make.
     State: rows, or one row per distinct columns and slot, for as long as a partner may come.
     """
@@ -98,6 +99,7 @@ class Side:
     timed: bool = False
     pattern: Pattern = ()
     origin: str | None = None
+    begin: int | None = None
 
     @property
     def cut(self) -> Cut:
@@ -108,6 +110,7 @@ class Side:
 def side_id(side: Side) -> str:
     """The name of a side by its meaning; parts may be added to it."""
     meaning = [side.source, side.where, side.columns, side.required, side.early, side.slot, side.route, side.pattern, side.timed]
+    meaning += [] if side.begin is None else [side.begin]
     return f"{side.source}_{hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:10]}"
 
 

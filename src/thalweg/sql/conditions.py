@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from sqlglot import exp
 
 from thalweg.sql import literals
 from thalweg.sql.source import span_of
+from thalweg.sql.types import comparable_type, may_not_fit
 from thalweg.sql.writer import Forms, Piece, Writer, is_constant, is_string, operand, unwrapped
 
 COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
@@ -104,13 +106,18 @@ def _compare(writer: Writer, node: exp.Expr) -> Piece:
     straight, turned = COMPARISONS[type(node)]
     if is_constant(left) and not is_constant(right):
         left, right, straight = right, left, turned
-    return Piece(f"{_side(writer, left, right)} {straight} {_side(writer, right, left)}", False)
+    sql = f"{_side(writer, left, right)} {straight} {_side(writer, right, left)}"
+    return Piece(f"TRY({sql})") if may_not_fit(writer.type(left), writer.type(right)) else Piece(sql, False)
 
 
 def _side(writer: Writer, node: exp.Expr, other: exp.Expr) -> str:
-    """A side of a comparison; a string that is compared with a time is one, as if it were typed."""
-    type_ = writer.type(other) if is_string(node) and not is_string(other) else None
-    return f"CAST({writer.sql(node)} AS {type_})" if type_ in ("DATE", "TIMESTAMP") else writer.operand(node)
+    """A side of a comparison; a string that is compared with a time is one, as if it were typed. Columns of FLOAT and of exact
+    numbers are compared as DOUBLE: the engine would round the exact ones."""
+    if is_string(node) and not is_string(other) and (time := writer.type(other)) in ("DATE", "TIMESTAMP"):
+        return f"CAST({writer.sql(node)} AS {time})"
+    if not is_constant(node) and not is_constant(other) and comparable_type(writer.type(node), writer.type(other)) == "DOUBLE":
+        return f"CAST({writer.sql(node)} AS DOUBLE)"
+    return writer.operand(node)
 
 
 def _is(writer: Writer, node: exp.Expr) -> Piece:
@@ -127,7 +134,10 @@ def _in(writer: Writer, node: exp.Expr) -> Piece:
         raise writer.source.at(node, "IN takes a list of values", "list the values")
     writer.alike((node.this, *values), "compare")
     this, written = writer.operand(node.this), sorted({writer.sql(v) for v in values})
-    return Piece(f"{this} = {writer.operand(values[0])}" if len(written) == 1 else f"{this} IN ({', '.join(written)})", False)
+    if len(written) == 1:
+        return writer.piece(placed(exp.EQ(this=node.this.copy(), expression=values[0].copy()), node))
+    sql, types = f"{this} IN ({', '.join(written)})", [writer.type(n) for n in (node.this, *values)]
+    return Piece(f"TRY({sql})") if any(may_not_fit(a, b) for a, b in combinations(types, 2)) else Piece(sql, False)
 
 
 def _like(writer: Writer, node: exp.Expr, escape: str = "\\") -> Piece:

@@ -91,6 +91,8 @@ def _input(source: Source, table: exp.Table, origin: Stream | Relation) -> Input
     alias = table.alias or table.name
     if "." in alias:
         raise source.at(table, f"the name {alias} of an input has a dot", "give it another name with AS")
+    if alias.isdigit():
+        raise source.at(table, f"the name {alias} of an input is a number", "give it another name with AS")
     return _windowed(source, table, origin, alias) if isinstance(origin, Stream) else _static(source, table, origin, alias)
 
 

@@ -13,6 +13,7 @@ from thalweg.logical.query import Expr
 from thalweg.sql.conditions import as_equality, conjuncts
 from thalweg.sql.inference import UNLIKE, InferenceError, one_line
 from thalweg.sql.joined import JoinedRows
+from thalweg.sql.types import comparable_type
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,9 @@ def _equality(rows: JoinedRows, node: exp.Expr, place: str) -> Equality | None:
 def _common_type(rows: JoinedRows, node: exp.Expr, left: Term, right: Term) -> str:
     if left.type == right.type:
         return left.type
+    exact = comparable_type(left.type, right.type)
+    if exact is not None:
+        return exact
     try:
         return rows.infer(f"CASE WHEN TRUE THEN {left.sql} ELSE {right.sql} END", rows.types)
     except InferenceError as error:

@@ -19,6 +19,9 @@ DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 TYPES_HINT = "use BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), STRING, DATE or TIMESTAMP"
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"})
 
+WHOLE_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "UTINYINT": 3, "USMALLINT": 5, "UINTEGER": 10, "UBIGINT": 20}
+MOST_DIGITS = 38
+
 
 def type_name(name: str, parameters: tuple[str, ...] = ()) -> str | None:
     """DuckDB's name of a type, or None where Thalweg doesn't support it.
@@ -49,6 +52,48 @@ def is_fractional(type_: str) -> bool:
 def is_exact(type_: str) -> bool:
     """Whether values of a type are numbers without rounding, so that a result may be too large for it."""
     return type_ in INTEGERS or type_.startswith("DECIMAL")
+
+
+def comparable_type(one: str, other: str) -> str | None:
+    """The type in which numbers of two types are compared without rounding any; None where the engine's own choice does.
+
+    A value that this type can't hold equals none of the other.
+
+    >>> comparable_type("DECIMAL(38,0)", "DECIMAL(38,10)"), comparable_type("INTEGER", "DECIMAL(5,2)"), comparable_type("FLOAT", "BIGINT")
+    ('DECIMAL(38,10)', 'DECIMAL(12,2)', 'DOUBLE')
+    """
+    if one == other:
+        return None
+    if "FLOAT" in (one, other) and (is_exact(one) or is_exact(other)):
+        return "DOUBLE"
+    if is_exact(one) and is_exact(other) and not (one in INTEGERS and other in INTEGERS):
+        whole, scale = _digits_together(one, other)
+        return f"DECIMAL({min(whole + scale, MOST_DIGITS)},{scale})"
+    return None
+
+
+def may_not_fit(one: str, other: str) -> bool:
+    """Whether a number of one type may be too large for the type in which it is compared with one of another."""
+    return (
+        is_exact(one)
+        and is_exact(other)
+        and one != other
+        and not {one, other} <= INTEGERS
+        and sum(_digits_together(one, other)) > MOST_DIGITS
+    )
+
+
+def _digits_together(one: str, other: str) -> tuple[int, int]:
+    """Digits before and after the point that hold the numbers of both types."""
+    found = [_digits(one), _digits(other)]
+    return max(w for w, _ in found), max(s for _, s in found)
+
+
+def _digits(type_: str) -> tuple[int, int]:
+    if type_ in INTEGERS:
+        return WHOLE_DIGITS.get(type_, 39), 0
+    precision, scale = map(int, type_.removeprefix("DECIMAL(").removesuffix(")").split(","))
+    return precision - scale, scale
 
 
 def is_numeric(type_: str) -> bool:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import duckdb
 import pyarrow as pa
+from sqlglot import exp, parse_one
 
 from thalweg.logical.join import DELETED, RANGE, TUMBLE, UNBOUNDED, JoinAggregate, JoinInput, JoinQuery
 from thalweg.logical.stream import Stream
@@ -86,12 +87,10 @@ def _create_input(db: duckdb.DuckDBPyConnection, query: JoinQuery, number: int, 
 
 
 def _begin_of_rows(query: JoinQuery, source: JoinInput, begin: Mapping[str, int]) -> list[str]:
-    """From when on rows count. An aggregate sees whole slots of an unbounded window; bounded ones begin with its first instant."""
-    if source.source not in begin:
+    """From when on rows count. The bounded windows of an aggregate begin with its first instant."""
+    if source.source not in begin or (query.every is not None and source.kind != UNBOUNDED):
         return []
-    if query.every is None:
-        return [f"__ts >= {begin[source.source]}"]
-    return [f"__ts >= {_multiple_from(begin[source.source], query.slot)}"] if source.kind == UNBOUNDED else []
+    return [f"__ts >= {begin[source.source]}"]
 
 
 def _create_rows(db: duckdb.DuckDBPyConnection, query: JoinQuery) -> None:
@@ -126,7 +125,7 @@ def _combinations(query: JoinQuery) -> str:
 def _changes(db: duckdb.DuckDBPyConnection, query: JoinQuery, instants: Sequence[int]) -> str:
     """The groups that are new or have another value than one instant before, and those that are no longer there."""
     keys = [f"k{i}" for i in range(len(query.keys))]
-    values = [o.sql for o in query.outputs if '"window_end"' not in o.sql and f'"{DELETED}"' not in o.sql]
+    values = [o.sql for o in query.outputs if not {"window_end", DELETED} & _columns(o.sql)]
     shown = ", ".join(["*", *(f"{sql} AS v{i}" for i, sql in enumerate(values))])
     db.execute(f"CREATE TABLE valued AS SELECT {shown} FROM groups")
     pairs = "valued x LEFT JOIN valued y ON " + " AND ".join(["y.t = x.t {}", *(f"x.{k} IS NOT DISTINCT FROM y.{k}" for k in keys)])
@@ -213,6 +212,11 @@ def _multiple_from(instant: int, width: int) -> int:
 def _number(db: duckdb.DuckDBPyConnection, sql: str) -> int | None:
     ((found,),) = db.execute(sql).fetchall()
     return None if found is None else int(found)
+
+
+def _columns(sql: str) -> set[str]:
+    """The columns that an expression names."""
+    return {c.name for c in parse_one(sql, read="duckdb").find_all(exp.Column)}
 
 
 def _quoted(name: str) -> str:

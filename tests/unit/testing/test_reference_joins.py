@@ -246,11 +246,11 @@ def test_begin_of_an_aggregate() -> None:
     assert result(query, batch, begin={"s": 4 * SECOND})[0] == (8, 4)
 
 
-def test_an_unbounded_window_begins_with_a_slot() -> None:
-    #  slots of 2, begin 3: rows from 4 on, instants from 4 on; the one at 4 has none of them
+def test_an_unbounded_window_begins_with_its_query() -> None:
+    #  slots of 2, begin 3: rows from 3 on, instants from 4 on
     query = aggregate_join(over("a", "s", UNBOUNDED), every=2, keys=())
     batch = {"s": rows(*(("x", 1, t) for t in range(9)))}
-    assert result(query, batch, begin={"s": 3 * SECOND}) == [(6, 2), (8, 4)]
+    assert result(query, batch, begin={"s": 3 * SECOND}) == [(4, 1), (6, 3), (8, 5)]
     assert result(query, batch, begin={"s": 4 * SECOND}) == [(6, 2), (8, 4)]
 
 

@@ -15,6 +15,8 @@ from thalweg.errors import DataError
 from thalweg.logical.stream import Relation, Stream
 from thalweg.plan.arithmetic import identifier
 
+# Some 36,000 years before and after 1970, so that sums of times and windows fit in 64 bits.
+EARLIEST, LATEST = -(2**60), 2**60
 # Which declared types a Parquet column may be read as without losing meaning.
 _WIDENS = {
     "BOOLEAN": ("bool",),
@@ -40,11 +42,16 @@ def local_path(uri: str) -> str:
     return "/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri
 
 
-def scan_sql(stream: Stream, source: str, columns: Sequence[str] | None = None) -> str:
-    """A chunk with its columns as declared and the event time in microseconds."""
+def scan_sql(stream: Stream, source: str, columns: Sequence[str] | None = None, near: bool = False) -> str:
+    """A chunk with its columns as declared and the event time in microseconds; a time beyond all calendars (`infinity`) is none.
+
+    near: all times are known to be within bounds.
+    """
     chosen = [c for c in stream.columns if columns is None or c.name in columns]
     selected = [f"{_cast(c.name, c.type)} AS {identifier(c.name)}" for c in chosen]
-    return f'SELECT {", ".join([*selected, f"epoch_us({identifier(stream.time)})"])} AS "__time" FROM {source}'
+    time = f"epoch_us({identifier(stream.time)})"
+    bound = time if near else f"CASE WHEN {time} BETWEEN {EARLIEST} AND {LATEST} THEN {time} END"
+    return f'SELECT {", ".join([*selected, bound])} AS "__time" FROM {source}'
 
 
 def _cast(column: str, type_: str) -> str:
@@ -158,7 +165,8 @@ def _footer_facts(stream: Stream, footer: pq.FileMetaData) -> Facts | None:
     times = [footer.row_group(g).column(place).statistics for g in range(footer.num_row_groups)]
     if not times or any(t is None or not t.has_min_max or not t.has_null_count or t.null_count for t in times):
         return None
-    return Facts(footer.num_rows, min(t.min_raw for t in times), max(t.max_raw for t in times))
+    low, top = min(t.min_raw for t in times), max(t.max_raw for t in times)
+    return Facts(footer.num_rows, low, top) if low >= EARLIEST and top <= LATEST else None
 
 
 def _check_schema(stream: Stream, path: str) -> None:

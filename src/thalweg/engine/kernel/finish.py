@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import receive
 from thalweg.engine.kernel.compiled import compiled, manifest
-from thalweg.engine.kernel.connection import Tables, query
+from thalweg.engine.kernel.connection import Tables, query, run
 from thalweg.engine.kernel.joins import RESULT
 from thalweg.engine.kernel.reporting import REPORT, partition, reported
 from thalweg.engine.kernel.shelf import Shelf, renamed, stack
@@ -61,14 +60,21 @@ class _Finish:
         partial = self.tables.get(RESULT + shape.query.name)
         if not partial:
             return 0
-        return self._show(shape, query(final_sql(shape.query, f"({self._now(shape, partial)})")))
+        shown = self._show(shape, query(final_sql(shape.query, f"({self._now(shape, partial)})")))
+        if shape.query.having is None:
+            self._learn(shape, shown)
+        return shown
 
     def _now(self, shape: Shape, partial: list[pa.Table]) -> str:
-        """The SQL of the groups of this batch; how many an instant has is a statistic."""
-        whole = stack(partial)
-        self.offered.offer("partial", whole)
-        self.report.groups[shape.query.name] = whole.num_rows / max(len(pc.unique(whole.column("i"))), 1)
+        """The SQL of the groups of this batch."""
+        self.offered.offer("partial", stack(partial))
+        if shape.query.having is not None and self.task.look:
+            self._learn(shape, run(f"SELECT count(*) FROM ({groups_sql(shape, PARTIAL, having=False)})")[0][0])
         return groups_sql(shape, PARTIAL)
+
+    def _learn(self, shape: Shape, groups: int) -> None:
+        """How many groups an instant has is a statistic."""
+        self.report.groups[shape.query.name] = groups / max(run('SELECT count(DISTINCT "i") FROM "partial"')[0][0], 1)
 
     def _changes(self, shape: Shape) -> int:
         id, asked = changes_id(shape.query), shape.query
@@ -84,7 +90,10 @@ class _Finish:
             self.offered.offer("last", renamed(stack(last), "slot", "i"))
             sources.append("last")
         if partial:
-            self.offered.offer("now", query(self._now(shape, partial)))
+            now = query(self._now(shape, partial))
+            self.offered.offer("now", now)
+            if asked.having is None:
+                self._learn(shape, now.num_rows)
             sources.append("now")
         if not sources:
             return 0

@@ -124,7 +124,7 @@ class _StreamIngest:
     def _read(self, source: str, facts: dict[str, Any], known: Facts | None = None, paths: Sequence[str] = ()) -> None:
         """Scan a source: counts, late rows, and every fragment's partial aggregates. Footers that say enough save a pass."""
         started = time.perf_counter()
-        self._scan(source)
+        self._scan(source, known is not None)
         on_time = known is not None and known.low >= self.frontier
         rows, top, late, untimed = (known.rows, known.top, 0, 0) if known is not None and on_time else self._counts()
         if untimed:
@@ -141,12 +141,12 @@ class _StreamIngest:
         facts["untimed"] += untimed
         facts["top"] = max((t for t in (facts["top"], top) if t is not None), default=None)
 
-    def _scan(self, source: str) -> None:
+    def _scan(self, source: str, near: bool) -> None:
         """A view where the rows are read once from a columnar file; a table where they would be parsed again and again."""
         lifts = [*(self.plan.lifts[f.id] for f in self.fragments), *(self.plan.sides[s.id] for s in self.sides)]
         texts = "".join([*lifts, *(c for conditions in self.conditions.values() for given in conditions for c in given)])
         columns = [c.name for c in self.stream.columns if identifier(c.name) in texts]
-        rows = scan_sql(self.stream, source, columns)
+        rows = scan_sql(self.stream, source, columns, near)
         if self.task.scan == "table" or self.stream.format != "parquet" or len(lifts) > 1 or self._compares_floats(texts):
             run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
             rows = "SELECT * FROM scan_rows"

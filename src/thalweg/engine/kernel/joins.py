@@ -233,7 +233,7 @@ class JoinWork:
     def _collapsed(self, side: Side, whole: pa.Table) -> pa.Table:
         """An aggregation set that is only read whole, from its beginning on: what all later instants have in common is one slot."""
         users = [(s, n) for s in self.compiled.joins for n, id in enumerate(s.join.sides) if id == side.id]
-        if any(s.span(n) is not None or s.join.begins[n] is not None for s, n in users):
+        if any(s.span(n) is not None or s.visible(n) != "TRUE" for s, n in users):
             return whole
         common = min((next_instant(s.query, self.frontiers) - 1) * s.step for s, _ in users) - 1
         slots = pc.if_else(pc.less(whole.column("slot"), common), common, whole.column("slot")) if common > LOWEST else whole.column("slot")

@@ -46,11 +46,12 @@ class Held:
     lifetime: float
     early: bool
     keys: float
+    endless: bool = False
 
     @property
     def kept(self) -> float:
-        """Rows of state."""
-        return self.slot * self.lifetime
+        """Rows of state; the slots of an aggregation set without end become one."""
+        return self.window if self.early and self.endless else self.slot * self.lifetime
 
 
 def distinct(rows: float, values: float) -> float:
@@ -105,6 +106,7 @@ def _held(query: JoinQuery, number: int, early: bool, s: InputStatistics, batch:
         lifetime=length / slot,
         early=True,
         keys=s.keys,
+        endless=given.length is None,
     )
 
 
@@ -190,7 +192,7 @@ def _viewed(h: Held, rows: float, c: JoinConstants) -> float:
 
 def _apart(h: Held, query: JoinQuery) -> float:
     """Rows of a window where each step keeps its own: they die at different instants."""
-    if not h.lifetime:
+    if not h.lifetime or (h.early and h.endless):
         return h.window
     steps = max(1.0, h.lifetime * query.slot / (query.every or query.slot))
     return h.step * steps if h.early else h.window
