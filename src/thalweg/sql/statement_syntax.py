@@ -20,6 +20,8 @@ KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "INTO", "WITH", 
 _STREAM = "CREATE STREAM bid (price BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'data/bid', time = 'at')"
 _TABLE = "CREATE TABLE person (id BIGINT, name STRING) WITH (format = 'csv', path = 'data/person.csv')"
 _QUERY = "CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
+_JOIN = "SELECT a.kind, COUNT(*) AS n FROM bid AS b [RANGE 1 HOUR], auction AS a [RANGE 1 HOUR] WHERE b.auction = a.id GROUP BY a.kind EVERY 5 MINUTES"
+_QUERIES = ("CREATE", "SELECT", "FROM", "WITH", "EXPLAIN")
 EXAMPLES = {
     ("CREATE", "STREAM"): _STREAM,
     ("CREATE", "TABLE"): _TABLE,
@@ -118,6 +120,8 @@ class StatementParser(ThalwegParser):
             if near and near != token.text.upper():
                 return f"did you mean {near} instead of {token.text}?"
         words = tuple(t.text.upper() for t in tokens[:2])
+        if words[0] in _QUERIES and any(t.token_type == TokenType.L_BRACKET for t in tokens) and words[1] not in ("STREAM", "TABLE"):
+            return f"as in {_JOIN}"
         example = EXAMPLES.get(words) or EXAMPLES.get(words[:1])
         return f"as in {example}" if example else None
 

@@ -13,6 +13,7 @@ from thalweg.sql.nodes import Duration, Misparse, WindowCall, WindowSet
 
 _FUNCTIONS = {"TUMBLE", "HOP", "WINDOW", "TUMBLINGWINDOW", "HOPPINGWINDOW"}
 _UNSUPPORTED = {"SESSION", "SESSION_WINDOW", "SESSIONWINDOW", "SLIDINGWINDOW", "SNAPSHOTWINDOW", "CUMULATE"}
+ONE_GROUPING = "write a query for each grouping; they share their work"
 _GROUPINGS = {"CUBE", "ROLLUP", "GROUPING SETS"}
 _AZURE_PARTS = {"DURATION": "range", "HOP": "slide", "OFFSET": "offset"}
 _AMOUNTS = (TokenType.STRING, TokenType.NUMBER, TokenType.INTERVAL, TokenType.DASH)
@@ -84,7 +85,7 @@ class WindowSyntax(Parser):
         if not items:
             self.expected("a grouping key or a window")
         if self._match_text_seq("WITH", advance=False) and self._next.text.upper() in _GROUPINGS:
-            raise Misparse(f"WITH {self._next.text.upper()} is not supported", (self._curr.start, self._next.end + 1))
+            raise Misparse(f"WITH {self._next.text.upper()} is not supported", (self._curr.start, self._next.end + 1), ONE_GROUPING)
         group = self.expression(exp.Group(expressions=items))
         group.meta["span"] = (start, self._prev.end + 1)
         return group
@@ -92,7 +93,7 @@ class WindowSyntax(Parser):
     def _parse_group_item(self) -> exp.Expr | None:
         word = self._curr.text.upper() if self._curr and self._curr.token_type != TokenType.IDENTIFIER else ""
         if word in _GROUPINGS and self._next.token_type == TokenType.L_PAREN:
-            raise Misparse(f"{word} is not supported", (self._curr.start, self._curr.end + 1))
+            raise Misparse(f"{word} is not supported", (self._curr.start, self._curr.end + 1), ONE_GROUPING)
         if word == "WINDOWS" and self._next.token_type == TokenType.L_PAREN:
             return self._parse_window_set()
         return self._parse_window_item() or self._parse_disjunction()
