@@ -20,7 +20,7 @@ KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "INTO", "WITH", 
 _STREAM = "CREATE STREAM bid (price BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'data/bid', time = 'at')"
 _TABLE = "CREATE TABLE person (id BIGINT, name STRING) WITH (format = 'csv', path = 'data/person.csv')"
 _QUERY = "CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
-_JOIN = "SELECT a.kind, COUNT(*) AS n FROM bid AS b [RANGE 1 HOUR], auction AS a [RANGE 1 HOUR] WHERE b.auction = a.id GROUP BY a.kind EVERY 5 MINUTES"
+_JOIN = "SELECT a.kind, COUNT(*) AS n FROM bid b [RANGE 1 HOUR], auction a [RANGE 1 DAY] WHERE b.auction = a.id GROUP BY a.kind EVERY 1 DAY"
 _QUERIES = ("CREATE", "SELECT", "FROM", "WITH", "EXPLAIN")
 EXAMPLES = {
     ("CREATE", "STREAM"): _STREAM,
