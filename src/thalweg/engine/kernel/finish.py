@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import receive
@@ -47,6 +48,7 @@ class _Finish:
         self.shelf = Shelf(task, report, manifest(task.manifest))
         self.needed = needed_slots(self.compiled.plan, frontiers)
         self.offered = Tables()
+        self.instants = 1
 
     def run(self) -> None:
         """Every query once, whichever of its plans are running."""
@@ -67,14 +69,16 @@ class _Finish:
 
     def _now(self, shape: Shape, partial: list[pa.Table]) -> str:
         """The SQL of the groups of this batch."""
-        self.offered.offer("partial", stack(partial))
+        whole = stack(partial)
+        self.offered.offer("partial", whole)
+        self.instants = max(len(pc.unique(whole.column("i"))), 1)
         if shape.query.having is not None and self.task.look:
             self._learn(shape, run(f"SELECT count(*) FROM ({groups_sql(shape, PARTIAL, having=False)})")[0][0])
         return groups_sql(shape, PARTIAL)
 
     def _learn(self, shape: Shape, groups: int) -> None:
         """How many groups an instant has is a statistic."""
-        self.report.groups[shape.query.name] = groups / max(run('SELECT count(DISTINCT "i") FROM "partial"')[0][0], 1)
+        self.report.groups[shape.query.name] = groups / self.instants
 
     def _changes(self, shape: Shape) -> int:
         id, asked = changes_id(shape.query), shape.query
