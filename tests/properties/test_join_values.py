@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from thalweg.config import Config
 from thalweg.errors import UsageError
 from thalweg.logical.join import JoinQuery
+from thalweg.plan import join_sql
 from thalweg.planning import planner_for
 from thalweg.testing.bound import Bound, bind_statements
 from thalweg.testing.comparison import compare
@@ -165,6 +167,23 @@ def _expected(bound: Bound, types: Mapping[str, tuple[str, str]], batches: Seque
     query = bound.queries["q"]
     assert isinstance(query, JoinQuery)
     return reference_join(query, bound.streams, [{n: table(types[n], r) for n, r in b.items()} for b in batches])
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+@pytest.mark.parametrize("plan", ["LAP", "EAP10", "EAP11"])
+def test_lives_of_pairs_are_merged_before_or_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: str, few: int) -> None:
+    """Batches of none, one and many instants; pairs that die in the batch of their birth, and that outlive several."""
+    monkeypatch.setattr(join_sql, "FEW_LIVES", few)
+    calls = "COUNT(*) AS n, SUM(a.x) AS s, MAX(b.x) AS m, AVG(b.x) AS g, COUNT(DISTINCT b.x) AS d, MEDIAN(a.x) AS h, VAR_POP(b.x) AS v"
+    query = f"SELECT a.k, {calls} FROM a [RANGE 7 SECONDS], b [RANGE 3 SECONDS] WHERE a.k = b.k GROUP BY a.k EVERY 1 SECOND"
+    types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
+    ends = [0, 1, 9, 10, 30, 31, 60, 100]
+    batches = [
+        {n: [((i * 7 + j) % 3, (i * i + j) % 11, i * S // 3) for i in range(3 * low, 3 * high)] for j, n in enumerate("ab")}
+        for low, high in pairwise(ends)
+    ]
+    engine, bound = run(tmp_path, types, query, batches, Config(early_aggregation=plan, evaluate="expiry"))
+    compare(engine.results(bound.queries["q"]), _expected(bound, types, batches))
 
 
 def test_hash_needs_equated_columns(tmp_path: Path) -> None:

@@ -43,9 +43,11 @@ def _lives(shape: Shape, instants: tuple[int, int]) -> Iterator[SqlStep]:
     """Pairs, or their partial results, from their birth to their death."""
     pairs = shape.join.evaluate == "materialize"
     slots = ((instants[0] - 1) * shape.step, (instants[1] - 1) * shape.step)
-    yield SqlStep("born", join_sql.born_sql(shape, slots, instants[0], shape.streams, {}, pairs))
-    yield SqlStep("alive", join_sql.alive_sql(shape))
-    yield SqlStep("keep the living", join_sql.remaining_sql(shape, instants[1] - 1, pairs))
+    unknown: join_sql.Sizes = {}
+    given = shape, slots, instants[0], shape.streams, unknown
+    yield SqlStep("born", join_sql.pairs_sql(*given) if pairs else join_sql.born_sql(*given, instants))
+    yield SqlStep("alive", join_sql.alive_sql(shape, instants, ["alive"] if pairs else ["born", "alive"]))
+    yield SqlStep("keep the living", join_sql.remaining_sql(shape, instants[1] - 1))
 
 
 def _finish(shape: Shape) -> Iterator[SqlStep]:

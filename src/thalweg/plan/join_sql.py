@@ -14,6 +14,7 @@ from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.join_tree import Clause, View, from_sql
 from thalweg.plan.join_views import (
     Shape,
+    combined_parts,
     conditions,
     exposed,
     first_instant,
@@ -34,6 +35,8 @@ OLD, NEW, ALL = "old", "new", "all"
 
 # How many rows of a side there are (whether all, the old or the new ones); where that is not known, UNKNOWN.
 Sizes = Mapping[tuple[str, str], int]
+# Lives up to which pairs are merged by them; beyond that most pairs would have one of their own.
+FEW_LIVES = 10_000
 UNKNOWN = {OLD: 10, NEW: 1, ALL: 10}
 
 
@@ -134,14 +137,38 @@ def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift
 # ---- expiry and materialize ----
 
 
-def born_sql(shape: Shape, slots: Range, first: int, fresh: Sequence[int], sizes: Sizes, keep_pairs: bool = False) -> str:
-    """New pairs by (keys, first instant "b", last instant "d"), or each by itself; new are the pairs with a slot in `slots`."""
+def born_sql(shape: Shape, slots: Range, first: int, fresh: Sequence[int], sizes: Sizes, shown: Range) -> str:
+    """New pairs, those with a slot in `slots`: by (keys, last instant "d") for what is kept of them, and by (keys, "b", "e"), the first and
+    last of the instants `shown` that they live through.
+
+    Where there are few lives, pairs of the same one are merged first, so that each is looked at once.
+    """
+    rows = pairs_sql(shape, slots, first, fresh, sizes)
+    rows = grouped(shape, ['"b"', '"d"'], rows) if _lives(shape, shown) <= FEW_LIVES else rows
+    lives = f'SELECT * RENAME ("b" AS "born"), {_clipped("b", "d", shown)} FROM ({rows})'
+    keys = "".join(f"{k}, " for k in shape.keys)
+    names = [*shape.keys, '"d"', '"b"', '"e"', *combined_parts(shape)]
+    return f'SELECT {", ".join(names)} FROM ({lives}) GROUP BY GROUPING SETS (({keys}"d"), ({keys}"b", "e"))'
+
+
+def _lives(shape: Shape, shown: Range) -> int:
+    """How many lives (from one instant to another) the pairs of a batch may have."""
+    spans = [s for n in shape.streams if (s := shape.span(n)) is not None]
+    return (shown[1] - shown[0]) * (min(spans) // shape.step + 1 if spans else 1)
+
+
+def pairs_sql(shape: Shape, slots: Range, first: int, fresh: Sequence[int], sizes: Sizes) -> str:
+    """New pairs, each by itself, from the first instant "b" of their life to the last, "d"."""
     terms = []
     for turn in _turns(shape, fresh):
         views = [_life_view(shape, n, which, slots, first, sizes) for n, which in enumerate(turn)]
         terms.append(_joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape)))
-    rows = f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
-    return rows if keep_pairs else grouped(shape, ['"b"', '"d"'], rows)
+    return f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
+
+
+def _clipped(born: str, dies: str, shown: Range) -> str:
+    """The first and the last of some instants in a life; a life between them has none, and the first is after the last."""
+    return f'greatest("{born}", {shown[0]}) AS "b", least("{dies}", {shown[1] - 1}) AS "e"'
 
 
 def _life(shape: Shape) -> list[str]:
@@ -173,17 +200,28 @@ def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int, 
 _SLOT = '"slot"'
 
 
-def alive_sql(shape: Shape) -> str:
-    """At every instant, merge the partial results that were born and have not expired."""
-    return grouped(shape, ['"i"'], 'SELECT * FROM "alive", "inst" WHERE "b" <= "i" AND "i" <= "d"')
+def alive_sql(shape: Shape, shown: Range, sources: Sequence[str]) -> str:
+    """At every instant, merge the partial results that were born and have not expired.
+
+    Those that live through the same instants are merged first: most of `alive` have been there before the first and outlive the last.
+    """
+    parts = [f'"{p.name}"' for p in shape.parts]
+    old = f'SELECT {", ".join([*shape.keys, _clipped("b", "d", shown), *parts])} FROM "alive"'
+    found = {
+        "alive": grouped(shape, ['"b"', '"e"'], old),
+        "born": f'SELECT {", ".join([*shape.keys, _B, _E, *parts])} FROM "born" WHERE "e" IS NOT NULL',
+    }
+    rows = " UNION ALL BY NAME ".join(f"({found[s]})" for s in sources)
+    return grouped(shape, ['"i"'], f'SELECT * FROM ({rows}), "inst" WHERE "b" <= "i" AND "i" <= "e"')
 
 
-def remaining_sql(shape: Shape, last: int, keep_pairs: bool = False) -> str:
+_B, _E = '"b"', '"e"'
+
+
+def remaining_sql(shape: Shape, last: int) -> str:
     """What outlives an instant, by the last instant of its life."""
-    if keep_pairs:
-        names = [*shape.keys, '"d" AS "slot"', *(f'"{p.name}"' for p in shape.parts)]
-        return f'SELECT {", ".join(names)} FROM "born" WHERE "d" > {last}'
-    return grouped(shape, ['"slot"'], f'SELECT *, "d" AS "slot" FROM "born" WHERE "d" > {last}')
+    names = [*shape.keys, '"d" AS "slot"', *(f'"{p.name}"' for p in shape.parts)]
+    return f'SELECT {", ".join(names)} FROM "born" WHERE "d" > {last}'
 
 
 # ---- delta ----

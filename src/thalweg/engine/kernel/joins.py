@@ -169,18 +169,22 @@ class JoinWork:
         slots = (low, (final[1] - 1) * shape.step)
         fresh = [n for n in shape.streams if any(slots[0] <= s < slots[1] for s in self._slots(shape.sides[n].id))]
         known = [_living(t) for t in self.shelf.tables(shape.join.id, final[0])]
-        kept = []
+        kept, sources, range_ = [], [], (shown[0], shown[-1] + 1) if shown else (0, 0)
         if fresh:
-            born = query(join_sql.born_sql(shape, slots, final[0], fresh, self.sizes, pairs))
+            given = shape, slots, final[0], fresh, self.sizes
+            born = query(join_sql.pairs_sql(*given) if pairs else join_sql.born_sql(*given, range_))
             self.tables.offer("born", born)
-            known.append(born)
-            kept.append(query(join_sql.remaining_sql(shape, final[1] - 1, pairs)))
+            kept.append(query(join_sql.remaining_sql(shape, final[1] - 1)))
+            known += [born] if pairs else []
+            sources += [] if pairs else ["born"]
         self._keep_evaluation(shape, kept)
-        if not known or not shown:
+        if known:
+            self.tables.offer("alive", stack(known))
+            sources.append("alive")
+        if not sources or not shown:
             return 0
-        self.tables.offer("alive", stack(known))
         self._offer_instants(shown)
-        return self._send(shape, query(join_sql.alive_sql(shape)))
+        return self._send(shape, query(join_sql.alive_sql(shape, range_, sources)))
 
     def _delta(self, shape: Shape, final: Range, alive: list[int], shown: list[int], again: bool) -> int:
         """Add what enters and subtract what leaves, instant by instant."""
@@ -275,4 +279,4 @@ def _many(shape: Shape, instants: list[int]) -> bool:
 
 def _living(table: pa.Table) -> pa.Table:
     """Kept partial results as they stand beside new ones: born long ago."""
-    return renamed(table, "slot", "d").append_column("b", pa.array([LOWEST] * table.num_rows, pa.int64()))
+    return renamed(table, "slot", "d").append_column("b", pa.array(np.full(table.num_rows, LOWEST, np.int64)))

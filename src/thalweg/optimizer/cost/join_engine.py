@@ -174,14 +174,32 @@ def _evaluated(join: _Join, evaluate: str, statistics: JoinStatistics) -> tuple[
         return [(n, v * per_second) for n, v in found], 0.0, join.pairs(whole) * per_second
     apart = [_apart(h, query) for h in held]
     view = sum(_viewed(h, apart[n], c) for n, h in enumerate(held)) * len(streams)
+    if evaluate != "delta":
+        return _lived(join, evaluate, statistics, apart, view)
     turns = [[h.step if n == k else apart[n] for n, h in enumerate(held)] for k in streams]
     new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
+    found = [("windows", view), ("join", 2 * cost), ("results", grouped(2 * groups, 2 * groups, c))]
+    return [(n, v * per_second) for n, v in found], groups, 2 * new * per_second
+
+
+def _lived(
+    join: _Join, evaluate: str, statistics: JoinStatistics, apart: list[float], view: float
+) -> tuple[list[tuple[str, float]], float, float]:
+    """Expiry and materialize: the pairs of a batch are made at once and merged once, whatever instants it has; each of these then
+    merges what is born or dies between them."""
+    query, held, c, groups = join.query, join.held, join.constants, statistics.groups
+    every, batch = (query.every or SECOND) / SECOND, statistics.batch / SECOND
+    instants = max(1.0, batch / every)
+    per_second = 1 / (instants * every)
+    turns = [[min(h.step * instants, apart[n]) if n == k else apart[n] for n, h in enumerate(held)] for k in _streams(query)]
+    new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
     lives = min((h.lifetime * query.slot / (query.every or 1) for h in held if h.lifetime), default=1.0)
-    if evaluate == "delta":
-        found = [("windows", view), ("join", 2 * cost), ("results", grouped(2 * groups, 2 * groups, c))]
-        return [(n, v * per_second) for n, v in found], groups, 2 * new * per_second
-    entries = min(groups, new) * lives if evaluate == "expiry" else new * lives / 2
-    found = [("windows", view), ("join", cost), ("results", grouped(entries, 2 * groups, c))]
+    credited = min(groups * instants * lives, new)
+    entries = min(groups, new / instants) * lives if evaluate == "expiry" else new / instants * lives / 2
+    born = grouped(0.0, credited, c) if evaluate == "expiry" else 0.0
+    changing = min(groups, new) * min(instants, lives) * instants * c.lift
+    results = born + (entries + credited) * c.lift + changing + grouped(0.0, groups * instants, c)
+    found = [("windows", view), ("join", cost), ("results", results)]
     return [(n, v * per_second) for n, v in found], entries, new * per_second
 
 
