@@ -81,11 +81,44 @@ def test_only_equal_numbers_are_partners(
     ] == equal
 
 
-@pytest.mark.parametrize("condition", ["a.k <> b.k", "a.k > b.k", "a.k > 1.5", "a.k NOT IN (b.k, 7)", "NOT a.k <=> b.k"])
-def test_a_number_that_does_not_fit_stops_nothing(tmp_path: Path, condition: str) -> None:
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("a.k <> b.k", [2]),
+        ("a.k > b.k", [2]),
+        ("a.k > 1.5", [2]),
+        ("a.k NOT IN (b.k, 7)", [2]),
+        ("a.x IN (b.k, a.k)", [2]),
+        ("NOT a.k <=> b.k", [2, 10**38 - 1]),
+        ("CASE a.k WHEN b.k THEN 1 ELSE 2 END = 2 AND NULLIF(a.k, b.k) > 0", [2, 10**38 - 1]),
+    ],
+)
+def test_a_number_that_does_not_fit_stops_nothing(tmp_path: Path, condition: str, kept: list[int]) -> None:
     types = {"a": ("DECIMAL(38,0)", "BIGINT"), "b": ("DECIMAL(38,10)", "BIGINT")}
-    rows = {"a": [("2", 0, S), ("9" * 38, 0, S)], "b": [("1.5", 0, S)]}
-    assert 2 in [r["k"] for r in found(*run(tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE {condition}", [rows], Config()))]
+    rows = {"a": [("2", 2, S), ("9" * 38, 0, S)], "b": [("1.5", 0, S)]}
+    query = f"SELECT a.k, a.k > b.k AS more, a.k < b.k AS less FROM a {W}, b {W} WHERE {condition}"
+    given = found(*run(tmp_path, types, query, [rows], Config()))
+    assert sorted(int(r["k"]) for r in given) == kept
+    assert [(r["more"], r["less"]) for r in given if r["k"] == 2] == [(True, False)]
+
+
+def test_a_list_of_floats_and_integers_is_compared_as_single_ones_are(tmp_path: Path) -> None:
+    types = {"a": ("INT", "BIGINT"), "b": ("FLOAT", "BIGINT")}
+    rows = {"a": [(16_777_217, 0, S), (16_777_216, 0, S)], "b": [(16_777_216.0, 0, S)]}
+    assert [r["k"] for r in found(*run(tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE a.k IN (b.k, 7)", [rows], Config()))] == [
+        16_777_216
+    ]
+
+
+@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "expiry"])
+def test_sums_of_products_with_two_large_counts(tmp_path: Path, evaluate: str) -> None:
+    query = f"SELECT SUM(a.x + b.x) AS s FROM a {W}, b {W} WHERE a.k = b.k EVERY 10 SECONDS"
+    types = {"a": ("BIGINT", "INT"), "b": ("BIGINT", "INT")}
+    first = {n: [(1, 1_000_000_000, S)] * 70_000 for n in "ab"} | {"b": [(1, 1_000_000_000, S)] * 70_000 + [(2, 0, S)]}
+    least = {"a": [(0, -(2**31), 25 * S)], "b": [(0, 0, 25 * S)]}
+    config = Config(early_aggregation="EAP11", evaluate=evaluate)
+    engine, bound = run(tmp_path, types, query, [first, least, {"a": END, "b": END}], config)
+    assert [r["s"] for r in found(engine, bound)] == [None, -(2**31)]
 
 
 @pytest.mark.parametrize(("plan", "evaluate"), PLANS)
@@ -169,20 +202,22 @@ def _expected(bound: Bound, types: Mapping[str, tuple[str, str]], batches: Seque
     return reference_join(query, bound.streams, [{n: table(types[n], r) for n, r in b.items()} for b in batches])
 
 
-@pytest.mark.parametrize("few", [0, 10_000])
+@pytest.mark.parametrize(("evaluate", "few"), [("expiry", 0), ("expiry", 10_000), ("snapshot", 0), ("materialize", 0)])
 @pytest.mark.parametrize("plan", ["LAP", "EAP10", "EAP11"])
-def test_lives_of_pairs_are_merged_before_or_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: str, few: int) -> None:
+def test_pairs_are_made_and_merged_once_for_many_instants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: str, evaluate: str, few: int
+) -> None:
     """Batches of none, one and many instants; pairs that die in the batch of their birth, and that outlive several."""
     monkeypatch.setattr(join_sql, "FEW_LIVES", few)
     calls = "COUNT(*) AS n, SUM(a.x) AS s, MAX(b.x) AS m, AVG(b.x) AS g, COUNT(DISTINCT b.x) AS d, MEDIAN(a.x) AS h, VAR_POP(b.x) AS v"
-    query = f"SELECT a.k, {calls} FROM a [RANGE 7 SECONDS], b [RANGE 3 SECONDS] WHERE a.k = b.k GROUP BY a.k EVERY 1 SECOND"
+    query = f"SELECT a.k, {calls} FROM a [RANGE 20 SECONDS], b [RANGE 12 SECONDS] WHERE a.k = b.k GROUP BY a.k EVERY 1 SECOND"
     types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
     ends = [0, 1, 9, 10, 30, 31, 60, 100]
     batches = [
         {n: [((i * 7 + j) % 3, (i * i + j) % 11, i * S // 3) for i in range(3 * low, 3 * high)] for j, n in enumerate("ab")}
         for low, high in pairwise(ends)
     ]
-    engine, bound = run(tmp_path, types, query, batches, Config(early_aggregation=plan, evaluate="expiry"))
+    engine, bound = run(tmp_path, types, query, batches, Config(early_aggregation=plan, evaluate=evaluate))
     compare(engine.results(bound.queries["q"]), _expected(bound, types, batches))
 
 

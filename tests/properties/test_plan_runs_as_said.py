@@ -14,6 +14,9 @@ import pytest
 from thalweg.config import Config
 from thalweg.engine.kernel import joins
 from thalweg.engine.kernel.connection import connection
+from thalweg.plan import join_sql
+from thalweg.plan.build import build
+from thalweg.plan.instants import shape_of
 from thalweg.planning import planner_for
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.feeds import write_batches
@@ -94,6 +97,22 @@ def test_of_two_inputs_the_smaller_is_kept_and_linked_ones_meet_first(
         for join in named(plan, "HASH_JOIN") if evaluate == "snapshot" else []:
             probe, build = join["children"]
             assert scanned(probe) > scanned(build)
+
+
+@pytest.mark.parametrize("evaluate", ["expiry", "delta"])
+def test_new_rows_of_a_large_input_are_kept_and_the_old_ones_of_a_small_one_stream_past(evaluate: str) -> None:
+    bound = bind_statements("".join(STREAM.format(n=n, d="d") for n in TWO) + text(TWO, "[RANGE 20 SECONDS]"))
+    plan = build(
+        bound.streams.values(), bound.queries.values(), planner_for(Config(early_aggregation="LAP", evaluate=evaluate, join="hash"))
+    )
+    shape = shape_of(plan, plan.joins[0])
+    small, large = (s.id for s in shape.sides)
+    sizes = {("all", small): 200, ("old", small): 200, ("new", large): 20, ("all", large): 5_000, ("new", small): 1, ("old", large): 5_000}
+    if evaluate == "expiry":
+        sql = join_sql.pairs_sql(shape, (10, 20), 11, [1], sizes)
+    else:
+        sql = join_sql.delta_sql(shape, (11, 12), False, sizes)
+    assert sql.rindex(f"side_{small}") < sql.rindex(f"side_{large}"), "what is kept stands right of the other"
 
 
 @pytest.mark.parametrize(("plan", "early"), [("LAP", 0), ("EAP10", 1), ("EAP01", 1), ("EAP11", 2)])

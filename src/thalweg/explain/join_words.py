@@ -14,7 +14,7 @@ from thalweg.plan.nodes import Side
 
 _TEXT_OR_NAME = re.compile(r"'(?:[^']|'')*'|\"((?:[^\"]|\"\")+)\"")
 EVALUATIONS = {
-    "snapshot": "at every instant the windows are joined anew; nothing is kept but the sides",
+    "snapshot": "the windows are joined anew, at every instant or once for all instants of a batch; nothing is kept but the sides",
     "delta": "at every instant pairs that enter are added to the totals, those that leave subtracted; kept: the totals of each group",
     "expiry": "a pair counts until its first member leaves its window; kept: partial results of each group by that instant",
     "materialize": "every joined pair is kept until its first member leaves its window",

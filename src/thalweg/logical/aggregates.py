@@ -93,7 +93,9 @@ def _times(part: str, weight: str) -> str:
 def _wide(call: Call) -> str | None:
     """A product of a number and a count, without an overflow and without rounding."""
     kind = call.types[0] if call.types else ""
-    return "DOUBLE" if kind == "FLOAT" else "HUGEINT" if kind in ("BIGINT", "UBIGINT") else None
+    if kind in ("BIGINT", "UBIGINT"):
+        return "HUGEINT"
+    return "DOUBLE" if kind == "FLOAT" else "BIGINT" if kind in INTEGERS and kind != "HUGEINT" else None
 
 
 def _present(arg: int) -> Callable[[Call], str | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import prod
 
 from thalweg.logical.join import RANGE, TUMBLE
 from thalweg.plan.arithmetic import floor_div
@@ -91,10 +92,23 @@ def _together(shape: Shape) -> list[Clause]:
 
 
 def snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str:
-    """At every instant, join what the windows hold and aggregate."""
+    """At every instant, join what the windows hold and aggregate; or join once for all instants, where windows overlap so much that this
+    makes fewer pairs."""
+    if meets_once(shape, instants):
+        last = instants[1] - 1
+        pairs = _pairs_of(shape, [[ALL] * len(shape.sides)], (LOWEST, last * shape.step), instants[0], sizes)
+        return _standing(shape, _merged_lives(shape, pairs, instants))
     views = [_window_view(shape, n, instants, expand, sizes) for n in range(len(shape.sides))]
     rows = _joined([*key_columns(shape), _instant(shape), *weighed_parts(shape)], views, [*conditions(shape), *_same_instant(shape)])
     return grouped(shape, ['"i"'], rows)
+
+
+def meets_once(shape: Shape, instants: Range) -> bool:
+    """Whether rows meet once for all instants: at each there are as many pairs as windows hold, once as many as all rows between have."""
+    if any(s.early for s in shape.sides if not s.static):
+        return False
+    count, spans = instants[1] - instants[0], [s for n in shape.streams if (s := shape.span(n)) is not None]
+    return prod((s + count * shape.step) / s for s in spans) < count
 
 
 def _instant(shape: Shape) -> str:
@@ -159,8 +173,12 @@ def _lives(shape: Shape, shown: Range) -> int:
 
 def pairs_sql(shape: Shape, slots: Range, first: int, fresh: Sequence[int], sizes: Sizes) -> str:
     """New pairs, each by itself, from the first instant "b" of their life to the last, "d"."""
+    return _pairs_of(shape, _turns(shape, fresh), slots, first, sizes)
+
+
+def _pairs_of(shape: Shape, turns: Sequence[Sequence[str]], slots: Range, first: int, sizes: Sizes) -> str:
     terms = []
-    for turn in _turns(shape, fresh):
+    for turn in turns:
         views = [_life_view(shape, n, which, slots, first, sizes) for n, which in enumerate(turn)]
         terms.append(_joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape)))
     return f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
@@ -206,13 +224,21 @@ def alive_sql(shape: Shape, shown: Range, sources: Sequence[str]) -> str:
     Those that live through the same instants are merged first: most of `alive` have been there before the first and outlive the last.
     """
     parts = [f'"{p.name}"' for p in shape.parts]
-    old = f'SELECT {", ".join([*shape.keys, _clipped("b", "d", shown), *parts])} FROM "alive"'
     found = {
-        "alive": grouped(shape, ['"b"', '"e"'], old),
+        "alive": _merged_lives(shape, 'SELECT * FROM "alive"', shown),
         "born": f'SELECT {", ".join([*shape.keys, _B, _E, *parts])} FROM "born" WHERE "e" IS NOT NULL',
     }
-    rows = " UNION ALL BY NAME ".join(f"({found[s]})" for s in sources)
-    return grouped(shape, ['"i"'], f'SELECT * FROM ({rows}), "inst" WHERE "b" <= "i" AND "i" <= "e"')
+    return _standing(shape, " UNION ALL BY NAME ".join(f"({found[s]})" for s in sources))
+
+
+def _merged_lives(shape: Shape, lives: str, shown: Range) -> str:
+    """Partial results from "b" to "d" as one for all that live through the same of some instants, from "b" to "e"."""
+    names = [*shape.keys, _clipped("b", "d", shown), *(f'"{p.name}"' for p in shape.parts)]
+    return grouped(shape, ['"b"', '"e"'], f"SELECT {', '.join(names)} FROM ({lives})")
+
+
+def _standing(shape: Shape, lives: str) -> str:
+    return grouped(shape, ['"i"'], f'SELECT * FROM ({lives}), "inst" WHERE "b" <= "i" AND "i" <= "e"')
 
 
 _B, _E = '"b"', '"e"'

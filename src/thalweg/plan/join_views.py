@@ -138,7 +138,7 @@ def weighed_parts(shape: Shape, sign: str = "") -> list[str]:
 
 def weighed(shape: Shape, part: JoinPart, sign: str = "") -> str:
     """One part of a joined row."""
-    weight = weight_sql(shape, part.input, sign)
+    weight = weight_sql(shape, part.input, sign, factors=0 if part.input is None and part.part.kind in ("rows", "count") else 1)
     base, rows = part_sql(part), part.input is None or not shape.sides[part.input].early
     if not weight:
         return base
@@ -150,10 +150,11 @@ def part_sql(part: JoinPart) -> str:
     return f"({part.column.unit})" if part.input is None else f'"{part.input}.{part.column.name}"'
 
 
-def weight_sql(shape: Shape, owner: int | None, sign: str = "") -> str:
-    """How many pairs a joined row stands for, seen from one input (None: from outside); nothing where it is one."""
+def weight_sql(shape: Shape, owner: int | None, sign: str = "", factors: int = 0) -> str:
+    """How many pairs a joined row stands for, seen from one input (None: from outside); nothing where it is one. It will be multiplied
+    with so many other factors."""
     counts = [f'"{n}.n"' for n, s in enumerate(shape.sides) if s.early and n != owner]
-    if len(counts) + (owner is not None) > 2:  # the product of two numbers of rows fits in 64 bits
+    if counts and len(counts) + factors > 2:  # the product of two numbers of rows, or of one and an INTEGER, fits in 64 bits
         counts[0] += "::HUGEINT"
     return " * ".join([*([sign] if sign else []), *counts])
 

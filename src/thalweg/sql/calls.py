@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from thalweg.sql import literals
+from thalweg.sql.conditions import compares_apart, placed
 from thalweg.sql.expressions import converted, quotient
 from thalweg.sql.inference import is_integer
 from thalweg.sql.source import suggestion
@@ -187,6 +188,9 @@ def choice(call: Call) -> str:
 
 def nullif(call: Call) -> str:
     call.writer.alike(call.args, "compare")
+    if compares_apart(call.writer, *call.args):
+        equal = exp.EQ(this=call.args[0].copy(), expression=call.args[1].copy())
+        return f"CASE WHEN {call.writer.sql(placed(equal, call.args[0]))} THEN NULL ELSE {call.sql(0)} END"
     return f"nullif({call.sql(0)}, {call.sql(1)})"
 
 

@@ -107,17 +107,27 @@ def _compare(writer: Writer, node: exp.Expr) -> Piece:
     if is_constant(left) and not is_constant(right):
         left, right, straight = right, left, turned
     sql = f"{_side(writer, left, right)} {straight} {_side(writer, right, left)}"
-    return Piece(f"TRY({sql})") if may_not_fit(writer.type(left), writer.type(right)) else Piece(sql, False)
+    if isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ) and may_not_fit(writer.type(left), writer.type(right)):
+        joint, same = ("AND", "=") if isinstance(node, exp.NullSafeEQ) else ("OR", "<>")
+        sql = f"({sql}) {joint} ({writer.operand(left)} IS NULL) {same} ({writer.operand(right)} IS NULL)"
+    return Piece(sql, False)
 
 
 def _side(writer: Writer, node: exp.Expr, other: exp.Expr) -> str:
-    """A side of a comparison; a string that is compared with a time is one, as if it were typed. Columns of FLOAT and of exact
-    numbers are compared as DOUBLE: the engine would round the exact ones."""
+    """A side of a comparison: a string that is compared with a time is one, and a number is of a type that both have."""
     if is_string(node) and not is_string(other) and (time := writer.type(other)) in ("DATE", "TIMESTAMP"):
         return f"CAST({writer.sql(node)} AS {time})"
-    if not is_constant(node) and not is_constant(other) and comparable_type(writer.type(node), writer.type(other)) == "DOUBLE":
-        return f"CAST({writer.sql(node)} AS DOUBLE)"
+    if compares_apart(writer, node, other):
+        return f"TRY_CAST({writer.sql(node)} AS {comparable_type(writer.type(node), writer.type(other))})"
     return writer.operand(node)
+
+
+def compares_apart(writer: Writer, one: exp.Expr, other: exp.Expr) -> bool:
+    """Whether two numbers can't be left to the engine to compare: it would stop at one that is too large for the type of both, and
+    round the exact ones beside a FLOAT."""
+    types = writer.type(one), writer.type(other)
+    floats = not is_constant(one) and not is_constant(other) and comparable_type(*types) == "DOUBLE"
+    return floats or may_not_fit(*types)
 
 
 def _is(writer: Writer, node: exp.Expr) -> Piece:
@@ -136,8 +146,10 @@ def _in(writer: Writer, node: exp.Expr) -> Piece:
     this, written = writer.operand(node.this), sorted({writer.sql(v) for v in values})
     if len(written) == 1:
         return writer.piece(placed(exp.EQ(this=node.this.copy(), expression=values[0].copy()), node))
-    sql, types = f"{this} IN ({', '.join(written)})", [writer.type(n) for n in (node.this, *values)]
-    return Piece(f"TRY({sql})") if any(may_not_fit(a, b) for a, b in combinations(types, 2)) else Piece(sql, False)
+    if any(compares_apart(writer, a, b) for a, b in combinations((node.this, *values), 2)):
+        equations = [placed(exp.EQ(this=node.this.copy(), expression=v.copy()), node) for v in values]
+        return Piece(" OR ".join(sorted({operand(writer.piece(e)) for e in equations})), False)
+    return Piece(f"{this} IN ({', '.join(written)})", False)
 
 
 def _like(writer: Writer, node: exp.Expr, escape: str = "\\") -> Piece:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from thalweg.logical.windows import duration_text
 from thalweg.sql import literals
-from thalweg.sql.conditions import placed
+from thalweg.sql.conditions import compares_apart, placed
 from thalweg.sql.inference import family, is_integer
 from thalweg.sql.nodes import Convert, Duration
 from thalweg.sql.types import TYPES_HINT, is_exact, is_fractional, type_name
@@ -108,6 +108,10 @@ def _case(writer: Writer, node: exp.Expr) -> Piece:
     if subject is not None:
         writer.alike((subject, *(b.this for b in branches)), "compare")
     writer.alike([b.args["true"] for b in branches] + ([default] if default is not None else []), "mix")
+    if subject is not None and any(compares_apart(writer, subject, b.this) for b in branches):
+        equal = [exp.EQ(this=subject.copy(), expression=b.this.copy()) for b in branches]
+        ifs = [exp.If(this=placed(e, b), true=b.args["true"].copy()) for e, b in zip(equal, branches, strict=True)]
+        return _case(writer, placed(exp.Case(ifs=ifs, default=default.copy() if default is not None else None), node))
     parts = ["CASE"] if subject is None else ["CASE", writer.operand(subject)]
     for branch in branches:
         condition = writer.condition(branch.this).sql if subject is None else writer.sql(branch.this)

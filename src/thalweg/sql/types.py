@@ -55,7 +55,8 @@ def is_exact(type_: str) -> bool:
 
 
 def comparable_type(one: str, other: str) -> str | None:
-    """The type in which numbers of two types are compared without rounding any; None where the engine's own choice does.
+    """The type in which numbers of two types are compared, where the engine's own choice would not do: exact numbers without rounding any,
+    FLOAT and exact numbers as DOUBLE.
 
     A value that this type can't hold equals none of the other.
 

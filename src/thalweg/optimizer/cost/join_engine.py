@@ -7,7 +7,7 @@ updated, pairs made), and how often each happens follows from how an evaluation 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import expm1
+from math import expm1, prod
 
 from thalweg.logical.join import JoinQuery
 from thalweg.optimizer.cost.calibration import JoinConstants
@@ -168,6 +168,8 @@ def _evaluated(join: _Join, evaluate: str, statistics: JoinStatistics) -> tuple[
     per_second = SECOND / (query.every or SECOND)
     groups, streams = statistics.groups, _streams(query)
     if evaluate == "snapshot":
+        if (once := _met_once(join, statistics)) is not None:
+            return once
         view = sum(_viewed(h, h.window, c) for h in held)
         whole = [h.window for h in held]
         found = [("windows", view), ("join", join.cost(whole)), ("results", grouped(0.0, groups, c))]
@@ -180,6 +182,21 @@ def _evaluated(join: _Join, evaluate: str, statistics: JoinStatistics) -> tuple[
     new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
     found = [("windows", view), ("join", 2 * cost), ("results", grouped(2 * groups, 2 * groups, c))]
     return [(n, v * per_second) for n, v in found], groups, 2 * new * per_second
+
+
+def _met_once(join: _Join, statistics: JoinStatistics) -> tuple[list[tuple[str, float]], float, float] | None:
+    """A snapshot whose pairs are made once for all instants of a batch: where rows are kept, and windows overlap much."""
+    query, held, c, groups = join.query, join.held, join.constants, statistics.groups
+    every, batch = (query.every or SECOND) / SECOND, statistics.batch / SECOND
+    instants, streams = max(1.0, batch / every), _streams(query)
+    wider = {n: 1 + instants * every / (held[n].lifetime * query.slot / SECOND) for n in streams if query.inputs[n].length is not None}
+    if any(held[n].early for n in streams) or prod(wider.values()) >= instants:
+        return None
+    rows = [h.window * wider.get(n, 1.0) for n, h in enumerate(held)]
+    pairs, per_second = join.pairs(rows), 1 / (instants * every)
+    results = pairs * c.lift + groups * instants * instants * c.lift + grouped(0.0, groups * instants, c)
+    found = [("windows", sum(rows) * c.copy), ("join", join.cost(rows)), ("results", results)]
+    return [(n, v * per_second) for n, v in found], 0.0, pairs * per_second
 
 
 def _lived(
