@@ -108,10 +108,7 @@ def test_new_rows_of_a_large_input_are_kept_and_the_old_ones_of_a_small_one_stre
     shape = shape_of(plan, plan.joins[0])
     small, large = (s.id for s in shape.sides)
     sizes = {("all", small): 200, ("old", small): 200, ("new", large): 20, ("all", large): 5_000, ("new", small): 1, ("old", large): 5_000}
-    if evaluate == "expiry":
-        sql = join_sql.pairs_sql(shape, (10, 20), 11, [1], sizes)
-    else:
-        sql = join_sql.delta_sql(shape, (11, 12), False, sizes)
+    sql = join_sql.pairs_sql(shape, (10, 20), 11, [1], sizes) if evaluate == "expiry" else join_sql.delta_sql(shape, (11, 12), False, sizes)
     assert sql.rindex(f"side_{small}") < sql.rindex(f"side_{large}"), "what is kept stands right of the other"
 
 
