@@ -112,9 +112,9 @@ def test_expiry_is_compared_with_joining_again():
     def figure(plan: str, evaluate: str, ms: float) -> join_incremental.EvaluationFigures:
         return join_incremental.EvaluationFigures(f"{join_incremental.MAX}, few keys", 1_000, plan, evaluate, 1, ms, 1, 1, 1, False)
 
-    found = join_incremental.max_ratios([figure("LAP", "snapshot", 60), figure("LAP", "expiry", 10), figure("EAP11", "snapshot", 20),
-                                         figure("EAP11", "expiry", 5)])  # fmt: skip
-    assert [(r.value, r.reached) for r in found] == [(4, False), (6, True), (4, None)]
+    times = {"LAP": {"again": 60, "snapshot": 30, "expiry": 10}, "EAP11": {"again": 20, "snapshot": 20, "expiry": 5}}
+    found = join_incremental.max_ratios([figure(plan, evaluate, ms) for plan, own in times.items() for evaluate, ms in own.items()])
+    assert [(r.value, r.reached) for r in found] == [(6, True), (3, None), (4, None), (4, None), (4, None)]
 
 
 def native_files(root: Path, case: str) -> tuple[list[Path], list[Path]]:
