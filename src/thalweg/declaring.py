@@ -51,6 +51,11 @@ def query_of(catalog: Catalog, select: st.ParsedSelect, name: str, into: str | N
     return replace(found, into=CONSOLE if found.into == CONSOLE else absolute(found.into))
 
 
+def free_name(catalog: Catalog) -> str:
+    """A name for a query that is only looked at, that no other has."""
+    return next(n for n in ("query", *(f"query_{i}" for i in range(2, len(catalog.queries) + 3))) if n not in catalog.queries)
+
+
 def _infer(sql: str, columns: Any) -> str:
     try:
         return infer_type(sql, columns)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 from thalweg import show
 from thalweg.catalog import Catalog, known
 from thalweg.config import with_setting
-from thalweg.declaring import CONSOLE, absolute, query_of, relation_of, stream_of
+from thalweg.declaring import CONSOLE, absolute, free_name, query_of, relation_of, stream_of
 from thalweg.engine.kernel.relations import relation_files
 from thalweg.engine.runner import BatchProgress, Runner, Workload
 from thalweg.engine.spark import prepare, source_evolution, start_spark
@@ -231,8 +230,7 @@ class Session:
 
     def _explain_statement(self, statement: st.Explain) -> Explanation:
         if statement.select is not None:
-            name = next(n for n in ("query", *(f"query_{i}" for i in count(2))) if n not in self.catalog.queries)
-            return self.explain(query_of(self.catalog, statement.select, name), analyze=statement.analyze)
+            return self.explain(query_of(self.catalog, statement.select, free_name(self.catalog)), analyze=statement.analyze)
         if statement.query is not None:
             known(statement.query, self.catalog.queries, "query")
             return self.explain(self.catalog.queries[statement.query], analyze=statement.analyze)

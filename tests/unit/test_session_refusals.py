@@ -97,3 +97,12 @@ def test_console_from_python(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     session.console("top", 3, pa.table({"auction": list(range(30))}))
     shown = capsys.readouterr().out
     assert shown.startswith("top: batch 3, 30 rows\n") and shown.endswith("... 10 more\n") and "19" in shown
+
+
+def test_a_select_is_explained_beside_a_query_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session(tmp_path / "session")
+    session.sql("CREATE STREAM a (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')")
+    session.sql("CREATE QUERY query AS SELECT k, COUNT(*) AS n FROM a GROUP BY k, TUMBLE '1 minute'")
+    (found,) = session.sql("EXPLAIN SELECT k, MAX(k) AS m FROM a GROUP BY k, TUMBLE '5 minutes'")
+    assert "plan: 2 queries" in found.text

@@ -1,8 +1,9 @@
-"""In which order the inputs of a join meet."""
+"""In which order the inputs of a join meet, and whether at every instant or once for several."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import prod
 
 Links = Collection[frozenset[int]]
 
@@ -21,3 +22,12 @@ def join_order(rows: Sequence[float], links: Links) -> tuple[int, ...]:
         linked = [n for n in rest if any(n in link and link <= {*order, n} for link in links)]
         order.append(min(linked or rest, key=lambda n: rows[n]))
     return tuple(order)
+
+
+def meet_once(windows: Sequence[float], ahead: float, instants: float) -> bool:
+    """Whether rows make fewer pairs if they meet once for some instants than if windows meet at each; `ahead` is how far the windows move.
+
+    >>> meet_once([1000, 1000], 100, 100), meet_once([10, 10], 100, 10)
+    (True, False)
+    """
+    return prod((w + ahead) / w for w in windows) < instants

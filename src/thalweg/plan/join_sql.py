@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import prod
 
 from thalweg.logical.join import RANGE, TUMBLE
+from thalweg.optimizer.join_order import meet_once
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.join_tree import Clause, View, from_sql
 from thalweg.plan.join_views import (
@@ -108,7 +108,7 @@ def meets_once(shape: Shape, instants: Range) -> bool:
     if any(s.early for s in shape.sides if not s.static):
         return False
     count, spans = instants[1] - instants[0], [s for n in shape.streams if (s := shape.span(n)) is not None]
-    return prod((s + count * shape.step) / s for s in spans) < count
+    return meet_once(spans, count * shape.step, count)
 
 
 def _instant(shape: Shape) -> str:

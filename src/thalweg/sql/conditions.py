@@ -125,9 +125,17 @@ def _side(writer: Writer, node: exp.Expr, other: exp.Expr) -> str:
 def compares_apart(writer: Writer, one: exp.Expr, other: exp.Expr) -> bool:
     """Whether two numbers can't be left to the engine to compare: it would stop at one that is too large for the type of both, and
     round the exact ones beside a FLOAT."""
-    types = writer.type(one), writer.type(other)
-    floats = not is_constant(one) and not is_constant(other) and comparable_type(*types) == "DOUBLE"
-    return floats or may_not_fit(*types)
+    return _differ(_kind(writer, one), _kind(writer, other))
+
+
+def _kind(writer: Writer, node: exp.Expr) -> tuple[str, bool]:
+    return writer.type(node), is_constant(node)
+
+
+def _differ(one: tuple[str, bool], other: tuple[str, bool]) -> bool:
+    """The same of the types of two numbers, each with whether it is a constant."""
+    floats = not one[1] and not other[1] and comparable_type(one[0], other[0]) == "DOUBLE"
+    return floats or may_not_fit(one[0], other[0])
 
 
 def _is(writer: Writer, node: exp.Expr) -> Piece:
@@ -146,7 +154,7 @@ def _in(writer: Writer, node: exp.Expr) -> Piece:
     this, written = writer.operand(node.this), sorted({writer.sql(v) for v in values})
     if len(written) == 1:
         return writer.piece(placed(exp.EQ(this=node.this.copy(), expression=values[0].copy()), node))
-    if any(compares_apart(writer, a, b) for a, b in combinations((node.this, *values), 2)):
+    if any(_differ(a, b) for a, b in combinations({_kind(writer, n) for n in (node.this, *values)}, 2)):
         equations = [placed(exp.EQ(this=node.this.copy(), expression=v.copy()), node) for v in values]
         return Piece(" OR ".join(sorted({operand(writer.piece(e)) for e in equations})), False)
     return Piece(f"{this} IN ({', '.join(written)})", False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 from sql_support import bound
@@ -27,6 +28,16 @@ def test_a_value_that_can_not_be_computed(expression: str) -> None:
 def test_a_text_as_a_whole_number(text: str, value: int | None) -> None:
     sql = bound(f"SELECT MAX(CAST(concat({text}, '') AS INT)) AS m FROM bid GROUP BY TUMBLE '1 minute'").aggregates[0].args[0].sql
     assert run(f"SELECT {sql}") == [(value,)]
+
+
+def test_a_long_list_takes_time_in_proportion() -> None:
+    def seconds(values: int) -> float:
+        started = process_time()
+        bound(f"SELECT COUNT(*) AS c FROM bid WHERE price IN ({', '.join(f'{i}.5' for i in range(values))}) GROUP BY TUMBLE '1 minute'")
+        return process_time() - started
+
+    seconds(10)
+    assert seconds(1_600) < 40 * seconds(100), "sixteen times as many values"
 
 
 def test_the_documentation_lists_every_function() -> None:

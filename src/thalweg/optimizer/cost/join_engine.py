@@ -7,11 +7,11 @@ updated, pairs made), and how often each happens follows from how an evaluation 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import expm1, prod
+from math import expm1
 
 from thalweg.logical.join import JoinQuery
 from thalweg.optimizer.cost.calibration import JoinConstants
-from thalweg.optimizer.join_order import join_order
+from thalweg.optimizer.join_order import join_order, meet_once
 from thalweg.optimizer.statistics import InputStatistics, JoinStatistics
 
 SECOND = 1e6
@@ -189,10 +189,11 @@ def _met_once(join: _Join, statistics: JoinStatistics) -> tuple[list[tuple[str, 
     query, held, c, groups = join.query, join.held, join.constants, statistics.groups
     every, batch = (query.every or SECOND) / SECOND, statistics.batch / SECOND
     instants, streams = max(1.0, batch / every), _streams(query)
-    wider = {n: 1 + instants * every / (held[n].lifetime * query.slot / SECOND) for n in streams if query.inputs[n].length is not None}
-    if any(held[n].early for n in streams) or prod(wider.values()) >= instants:
+    windows = {n: length / SECOND for n in streams if (length := query.inputs[n].length) is not None}
+    ahead = instants * every
+    if any(held[n].early for n in streams) or not meet_once(list(windows.values()), ahead, instants):
         return None
-    rows = [h.window * wider.get(n, 1.0) for n, h in enumerate(held)]
+    rows = [h.window * (1 + ahead / windows[n]) if n in windows else h.window for n, h in enumerate(held)]
     pairs, per_second = join.pairs(rows), 1 / (instants * every)
     results = pairs * c.lift + groups * instants * instants * c.lift + grouped(0.0, groups * instants, c)
     found = [("windows", sum(rows) * c.copy), ("join", join.cost(rows)), ("results", results)]
