@@ -105,4 +105,4 @@ def test_a_select_is_explained_beside_a_query_of_any_name(tmp_path: Path, monkey
     session.sql("CREATE STREAM a (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')")
     session.sql("CREATE QUERY query AS SELECT k, COUNT(*) AS n FROM a GROUP BY k, TUMBLE '1 minute'")
     (found,) = session.sql("EXPLAIN SELECT k, MAX(k) AS m FROM a GROUP BY k, TUMBLE '5 minutes'")
-    assert "plan: 2 queries" in found.text
+    assert "queries     query, query_2" in found.text
