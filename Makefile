@@ -36,8 +36,11 @@ check: setup  ## what CI runs: lint, types, tests
 unit: setup  ## the tests that need no Spark, in seconds
 	$(BIN)/pytest tests/unit src
 
-soak: setup  ## kill -9 fifty times in mid-run, then compare with an undisturbed run
-	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py
+soak: setup  ## hours: fifty kills, crowds of threads, 1,000 flipped bits, 100,000 mutated statements, each compared with the definition
+	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py --timeout 7200
+	THALWEG_CROWD=5 $(BIN)/pytest tests/spark/test_crowd.py --timeout 7200
+	THALWEG_FLIPS=1000 $(BIN)/pytest tests/properties/test_flipped_bits.py --timeout 7200
+	THALWEG_STATEMENTS=100000 $(BIN)/pytest tests/unit/sql/test_sql_mutations.py --timeout 7200
 
 steady: setup  ## five minutes of joins on Spark: time of a batch and state over time (ARGS="--minutes 1")
 	$(BIN)/python -m benchmarks.steady $(ARGS)
@@ -58,6 +61,12 @@ bench-factor-windows: setup  ## many correlated windows: every plan against naiv
 bench-joins: setup  ## joins: every plan against the papers and native Spark (--quick --parts sweeps,incremental for minutes)
 	$(BIN)/python -m benchmarks.joins $(ARGS)
 
+bench-many: setup  ## hundreds of queries: binding, planning, plan files, equal queries
+	$(BIN)/python -m benchmarks.many
+
+bench-commits: setup  ## what manifests and flushing cost
+	$(BIN)/python -m benchmarks.commits $(ARGS)
+
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins
+.PHONY: help setup java demo test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-many bench-commits

@@ -17,7 +17,7 @@ from benchmarks.report import Ratio
 from benchmarks.runner import RunFailed, forget, run_apart
 from benchmarks.spec import Outcome, Run
 from benchmarks.window_rows import WindowSet
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 
 NATIVE = ("spark_union", "spark_exploded")
 TARGETS = {

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.spec import window_id
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 
 CLOSE = 1e-9
 _SLOT = {"MIN": "MIN(v)", "MAX": "MAX(v)", "SUM": "SUM(v)", "COUNT": "COUNT(v)"}

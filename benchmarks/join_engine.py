@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from benchmarks.join_data import files
 from benchmarks.join_points import QUERY, Point
-from thalweg.config import Config
 from thalweg.engine.task import Report, Task
-from thalweg.planning import planner_for
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
 from thalweg.testing.local import Chunk, LocalEngine, local_job
 
 # One hash range: the steps' own time is then that of one core, and a statement runs once.
@@ -63,7 +63,8 @@ def run_plan(point: Point, config: Config, root: Path, partitions: int = PARTITI
     paths = [files(feed, point.spans, root / "data") for feed in point.feeds]
     home = root / "session"
     shutil.rmtree(home, ignore_errors=True)
-    engine = LocalEngine(home, tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), partitions)
+    streams = tuple(replace(s, path=str(root / "data")) for s in bound.streams.values())
+    engine = LocalEngine(home, streams, tuple(bound.queries.values()), planner_for(config), partitions)
     found = []
     try:
         engine.runner.job = _unlooking
@@ -85,9 +86,9 @@ def _unlooking(chunks: Any, task: Task) -> list[Report]:
 
 def _figures(manifest: Any) -> BatchFigures:
     steps: dict[str, float] = {}
-    for name, (_, ms) in manifest.steps.items():
+    for name, time in manifest.steps.items():
         kind = name.partition(" ")[0]
-        steps[kind] = steps.get(kind, 0.0) + ms
+        steps[kind] = steps.get(kind, 0.0) + time.ms
     return BatchFigures(steps, sum(f.rows for f in manifest.files), sum(f.bytes for f in manifest.files))
 
 

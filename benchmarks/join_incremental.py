@@ -18,13 +18,13 @@ from benchmarks import report
 from benchmarks.join_engine import PlanRun, fingerprint, run_plan
 from benchmarks.join_points import Given, Point, join_query
 from benchmarks.report import Ratio
-from thalweg.calibrated import join_constants
-from thalweg.config import Config
+from thalweg.compile.evaluations import snapshot
+from thalweg.model.settings import CHOICES, Config
 from thalweg.optimizer.cost.early_aggregation import plan_of
-from thalweg.optimizer.cost.join_engine import estimate
-from thalweg.optimizer.join_plans import EVALUATIONS
-from thalweg.plan import join_sql
+from thalweg.optimizer.estimate import estimate
+from thalweg.statistics.constants import join_constants
 
+EVALUATIONS = CHOICES["plan.evaluate"][1:]
 PAPER_NAMES = {"snapshot": "snapshot", "delta": "IC, delta", "expiry": "TC, expiry", "materialize": "PC, materialize"}
 INSTANTS = 1_000
 MAX = "sliding MAX"
@@ -100,7 +100,7 @@ def _evaluated(
 def _run(point: Point, plan: str, evaluate: str, root: Path) -> PlanRun:
     if evaluate != AGAIN:
         return run_plan(point, Config(early_aggregation=plan, evaluate=evaluate), root)
-    with patch.object(join_sql, "meets_once", lambda shape, instants: False):
+    with patch.object(snapshot, "meets_once", lambda shape, instants: False):
         return run_plan(point, Config(early_aggregation=plan, evaluate="snapshot"), root)
 
 

@@ -7,9 +7,9 @@ from math import prod
 from pathlib import Path
 
 from benchmarks.join_data import COLUMNS, MILLION, JoinFeed
-from thalweg.logical.join import JoinQuery
+from thalweg.model.query import Query
 from thalweg.optimizer.cost.early_aggregation import all_plans, plan_name
-from thalweg.optimizer.statistics import InputStatistics, JoinStatistics
+from thalweg.statistics.records import InputStatistics, JoinStatistics
 from thalweg.testing.bound import Bound, bind_statements
 
 ALIASES = "abcd"
@@ -96,9 +96,9 @@ class Point:
         return f"windows of {rows} rows, {self.keys:,} keys, {groups} groups"
 
 
-def join_query(point: Point) -> JoinQuery:
+def join_query(point: Point) -> Query:
     """The query of a point, bound."""
     query = point.bound().queries[QUERY]
-    if not isinstance(query, JoinQuery):
+    if query.windows:
         raise TypeError(f"{point.select} is no join")
     return query

@@ -16,10 +16,10 @@ from rich.console import Console
 from benchmarks import report
 from benchmarks.join_engine import fingerprint, run_plan
 from benchmarks.join_points import Given, Point, join_query
-from thalweg.calibrated import join_constants
-from thalweg.config import Config
-from thalweg.optimizer.cost.join_engine import estimate
+from thalweg.model.settings import Config
 from thalweg.optimizer.cost.stream_join import OPTIMAL, PROBE, PROBE_ALL, PROBE_AND_INSERT, Input, memory_total, whj_total
+from thalweg.optimizer.estimate import estimate
+from thalweg.statistics.constants import join_constants
 
 WINDOW = 30
 BASE_RATE = 200

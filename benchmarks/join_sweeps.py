@@ -15,10 +15,10 @@ from benchmarks.join_engine import PlanRun, fingerprint, run_plan
 from benchmarks.join_figures import MEAN_REGRET, MEAN_TAU, NOISE, WORST_REGRET, PlanFigures, PointFigures, Summary, summary
 from benchmarks.join_points import Given, Point, join_query
 from benchmarks.join_settings import SETTINGS, showcase_points, sweep_points
-from thalweg.calibrated import join_constants
-from thalweg.config import Config
+from thalweg.model.settings import Config
 from thalweg.optimizer.cost.early_aggregation import HASH, NESTED_LOOP, Stream, costs, plan_of
-from thalweg.optimizer.cost.join_engine import estimate
+from thalweg.optimizer.estimate import estimate
+from thalweg.statistics.constants import join_constants
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference_joins import reference_join
 

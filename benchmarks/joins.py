@@ -19,7 +19,7 @@ import typer
 from benchmarks import join_incremental, join_native, join_plots, join_streams, join_sweeps, report
 from benchmarks.data import ROOT
 from benchmarks.runner import workspace
-from thalweg.calibrated import join_constants
+from thalweg.statistics.constants import join_constants
 
 PARTS = ("sweeps", "stream-join", "incremental", "native")
 

@@ -14,17 +14,18 @@ from benchmarks.engines import thalweg_engine
 from benchmarks.runner import prepared, remove
 from benchmarks.spec import Batch, Run
 from benchmarks.window_rows import WindowSet
-from thalweg.logical.windows import SECOND
+from thalweg.api.session import Session
+from thalweg.model.windows import SECOND
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.cost.windows import forest_cost, period
-from thalweg.optimizer.forest import Forest, Step
-from thalweg.optimizer.statistics import WindowStatistics
+from thalweg.optimizer.forest import Forest
+from thalweg.optimizer.groups import traits_of
+from thalweg.optimizer.planner import planner_for, step_of
 from thalweg.optimizer.traits import Traits
-from thalweg.plan.build import build, traits_of
+from thalweg.optimizer.workload import build
 from thalweg.plan.nodes import Plan
-from thalweg.planning import planner_for
-from thalweg.sampling import sample
-from thalweg.session import Session
+from thalweg.statistics.records import WindowStatistics
+from thalweg.statistics.sampling import sample
 
 MODES = ("naive", "shared", "paper", "best")
 # What a plan's own time may be over another's, and how near to each other two plans are measured more often.
@@ -98,13 +99,12 @@ def plan_of(run: Run) -> tuple[Plan, float]:
 
 def meaning(plan: Plan) -> frozenset[str]:
     """What makes two plans of one query the same, wherever it reads and writes."""
-    return frozenset(f.id for f in plan.fragments)
+    return frozenset(n.id for n in plan.nodes)
 
 
 def forest_of(plan: Plan) -> Forest:
     """A plan as the optimizer's value, to ask what it costs."""
-    by_id = {f.id: f.window for f in plan.fragments}
-    return Forest(tuple(Step(f.window, by_id[f.source] if f.source else None, f.how, len(f.pieces), f.factor) for f in plan.fragments))
+    return Forest(tuple(step_of(plan, n) for n in plan.nodes))
 
 
 def predictions(forest: Forest, traits: Traits, feed: Feed, batch_events: int) -> dict[str, float]:
@@ -202,14 +202,14 @@ class Bench:
         return Run("thalweg_engine", folder, windows.windows, self.batch_files, self.feed.file_events, 0, 1, aggregate, settings=settings)
 
     def _figures(self, mode: str, first: str, plan: Plan, planning: float, batches: list[Batch], run: Run) -> PlanFigures:
-        forest, traits = forest_of(plan), traits_of(plan.queries[0].aggregates[0])
+        forest, traits = forest_of(plan), traits_of(plan.queries[0].aggregates[0].call)
         least = min(batches, key=lambda b: own_time(b.steps))
         return PlanFigures(
             mode=mode,
             same_as=first,
-            fragments=len(plan.fragments),
-            roots=sum(f.source is None for f in plan.fragments),
-            factors=sum(f.factor for f in plan.fragments),
+            fragments=len(plan.nodes),
+            roots=len(plan.fragments),
+            factors=sum(not plan.users(n.id) for n in plan.nodes),
             planning=planning,
             predicted=predictions(forest, traits, self.feed, run.batch_events),
             steps=least.steps,

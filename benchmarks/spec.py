@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 
 
 @dataclass(frozen=True)

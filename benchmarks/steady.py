@@ -25,10 +25,11 @@ from benchmarks.engines import progress
 from benchmarks.runner import workspace
 from benchmarks.spec import Batch
 from benchmarks.steady_workload import LONGEST, SQL, batches, member
+from thalweg.api.handle import QueryHandle
+from thalweg.api.session import Session
+from thalweg.api.status import FragmentStatus, read_status
 from thalweg.engine.runner import BatchProgress
-from thalweg.logical.join import JoinQuery
-from thalweg.session import QueryHandle, Session
-from thalweg.status import FragmentStatus, read_status
+from thalweg.model.query import Query
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import placed_sql, write_batches, write_tables
 from thalweg.testing.reference_joins import reference_join
@@ -198,7 +199,7 @@ def agreement(session: Session, fed: list[dict[str, pa.Table]]) -> tuple[dict[st
     """How many result rows each query has, and what differs from the definition."""
     compared, wrong = {}, {}
     for query in session.catalog.queries.values():
-        assert isinstance(query, JoinQuery)
+        assert isinstance(query, Query)
         expected = reference_join(query, session.catalog.streams, fed, {"member": member()})
         compared[query.name] = expected.num_rows
         try:

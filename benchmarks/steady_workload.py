@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from thalweg.sources.generate import Nexmark
+from thalweg.generate import Nexmark
 
 ROWS, TABLE, THREE_WAY = "gold_bids", "levels", "states"
 PEOPLE, LEVELS = 2_000, ("gold", "silver", "bronze", "none")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from benchmarks.paper_tables import ROWS
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.window_sets import random_gen, sequential_gen
 
 MILLISECOND = 1_000

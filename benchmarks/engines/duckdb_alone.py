@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.spec import Batch, Run, window_id
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 
 
 def execute(run: Run) -> tuple[Batch, ...]:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.engines import native
 from benchmarks.spec import Batch, Run, window_id
-from thalweg.logical.windows import Window, duration_text
+from thalweg.model.windows import Window, duration_text
 
 
 def execute(run: Run) -> tuple[Batch, ...]:

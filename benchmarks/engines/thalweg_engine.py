@@ -7,9 +7,9 @@ from typing import Any
 
 from benchmarks.engines.progress import batches, keep_all
 from benchmarks.spec import Batch, Run, window_id
+from thalweg.api.session import Session
 from thalweg.engine.runner import BatchProgress
-from thalweg.logical.windows import Window, duration_text
-from thalweg.session import Session
+from thalweg.model.windows import Window, duration_text
 
 
 def execute(run: Run, spark: Any = None) -> tuple[Batch, ...]:
@@ -51,7 +51,7 @@ def window_sql(window: Window) -> str:
 def _with_steps(batch: Batch, told: BatchProgress) -> Batch:
     """Beside Spark's times the driver's own time for the batch, and the steps by kind, added over the tasks."""
     steps: dict[str, float] = {}
-    for name, (_, ms) in told.steps.items():
+    for name, time in told.steps.items():
         kind = name.partition(" ")[0]
-        steps[kind] = steps.get(kind, 0.0) + ms
+        steps[kind] = steps.get(kind, 0.0) + time.ms
     return replace(batch, parts={**batch.parts, "thalweg": told.seconds * 1000}, steps=steps)

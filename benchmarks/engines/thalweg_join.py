@@ -8,7 +8,7 @@ from benchmarks.engines.progress import batches, keep_all
 from benchmarks.join_data import COLUMNS
 from benchmarks.join_run import JoinRun
 from benchmarks.spec import Batch
-from thalweg.session import Session
+from thalweg.api.session import Session
 
 
 def execute(run: JoinRun) -> tuple[tuple[Batch, ...], float]:

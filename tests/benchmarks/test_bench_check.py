@@ -9,7 +9,7 @@ from benchmarks.data import Feed, files
 from benchmarks.engines import duckdb_alone
 from benchmarks.spec import Run, window_id
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 
 FEED = Feed(10_000, keys=5)
 WINDOWS = (Window(4 * SECOND, 4 * SECOND), Window(10 * SECOND, 5 * SECOND))

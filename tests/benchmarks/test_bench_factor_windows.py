@@ -15,7 +15,7 @@ from benchmarks.window_rows import paper_sets, random_lengths, rows_named
 from rich.console import Console
 
 from benchmarks import factor_report, plots
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.traits import Traits
 
 

@@ -20,7 +20,7 @@ from benchmarks.spec import Batch
 from rich.console import Console
 
 from benchmarks import join_incremental, join_native, join_plots, join_streams, join_sweeps, joins
-from thalweg.config import Config
+from thalweg.model.settings import Config
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference_joins import reference_join
 

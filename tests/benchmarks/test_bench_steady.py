@@ -12,8 +12,8 @@ from benchmarks.steady import FILE_EVENTS, FILL, Arrivals, Moment, Ran, growths,
 from rich.console import Console
 
 from benchmarks import steady
+from thalweg.api.status import FragmentStatus
 from thalweg.engine.runner import BatchProgress
-from thalweg.status import FragmentStatus
 
 BID = FragmentStatus("bid_1", "bid", "rows", ("auction",), 3, 500, 2048)
 

@@ -5,11 +5,11 @@ from time import process_time
 
 import pytest
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.plan_windows import plan_windows
-from thalweg.optimizer.statistics import WindowStatistics
 from thalweg.optimizer.traits import Traits
 from thalweg.optimizer.window_sets import random_gen, sequential_gen
+from thalweg.statistics.records import WindowStatistics
 
 BUSY = WindowStatistics(rate=10_000, keys=100, batch=500 * SECOND)
 AGGREGATES = {"MIN": Traits(overlap_safe=True), "SUM": Traits(invertible=True), "VARIANCE": Traits()}

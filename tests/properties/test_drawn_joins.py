@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis.strategies import SearchStrategy
 from test_strategies import sample
 
-from thalweg.logical.join import JoinQuery
+from thalweg.model.query import Query
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.join_texts import JoinCase, join_query_texts, join_sources, joins
 from thalweg.testing.reference import late_rows
@@ -22,7 +22,7 @@ def test_drawn_joins_can_be_answered(case: JoinCase) -> None:
     bound = bind_statements(case.sql())
     assert {n: (s.columns, s.delay) for n, s in bound.streams.items()} == {s.name: (s.columns, s.delay) for s in case.sources.streams}
     for query in bound.queries.values():
-        assert isinstance(query, JoinQuery)
+        assert isinstance(query, Query)
         found = reference_join(query, bound.streams, case.batches, case.relations)
         assert found.column_names == [o.name for o in query.outputs] and found.num_rows < 50_000
         assert late_rows_of_join(query, bound.streams, case.batches) >= 0

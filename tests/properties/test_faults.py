@@ -8,12 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from thalweg.config import Config
+from thalweg.connectors.parquet import STAGING
 from thalweg.engine.faults import POINTS, Aborted
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.query import Query
-from thalweg.planning import planner_for
-from thalweg.sinks.parquet import STAGING
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -95,7 +94,7 @@ def test_crash_of_joins(point: str, tmp_path: Path) -> None:
         reached += feed(engine, chunks, point)
     assert reached > 0, f"no batch came to {point}"
     for query in engine.queries:
-        if isinstance(query, JoinQuery):
+        if not query.windows:
             expected = reference_join(query, streams, fed)
             late = late_rows_of_join(query, streams, fed)
             assert engine.runner.manifest.queries[query.name].late == late
@@ -103,7 +102,7 @@ def test_crash_of_joins(point: str, tmp_path: Path) -> None:
             expected = reference(query, streams["s"], [b["s"] for b in fed if "s" in b])
         assert expected.num_rows > 10
         compare(engine.results(query), expected)
-    changes = reference_join(next(q for q in engine.queries if isinstance(q, JoinQuery) and q.changes), streams, fed)
+    changes = reference_join(next(q for q in engine.queries if q.changes), streams, fed)
     assert any(changes.column("deleted").to_pylist())
     engine.restart()
     assert_nothing_left_over(engine, tmp_path)

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from test_joins import Forced
 
-from thalweg.calibrated import save
-from thalweg.config import Config
-from thalweg.logical.join import JoinQuery
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
 from thalweg.optimizer.cost.calibration import JoinConstants
+from thalweg.optimizer.planner import planner_for
 from thalweg.plan.nodes import Plan
-from thalweg.planning import WindowPlanner, planner_for
+from thalweg.statistics.constants import save
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -29,13 +29,10 @@ QUERY = """CREATE QUERY q AS SELECT a.g, COUNT(*) AS n, SUM(b.x) AS s, MAX(a.x) 
     FROM a [RANGE 4 SECONDS], b [RANGE 2 SECONDS] WHERE a.k = b.k GROUP BY a.g EVERY 1 SECOND"""
 
 
-class Learning(WindowPlanner):
-    """The planner of a session: by what the last batch of an engine knew."""
-
-    engine: LocalEngine
-
-    def join(self, query: JoinQuery):
-        return planner_for(Config(), self.engine.runner.manifest).join(query)
+def learning(engine: LocalEngine) -> LocalEngine:
+    """An engine that plans as a session does: by what the last batch knew."""
+    engine.runner.planner_of = engine.runner.fresh_planner_of = lambda workload, manifest: planner_for(Config(), manifest)
+    return engine
 
 
 def rows(batch: int, stream: int, count: int, keys: int, groups: int) -> pa.Table:
@@ -49,8 +46,8 @@ def rows(batch: int, stream: int, count: int, keys: int, groups: int) -> pa.Tabl
 
 def early(plan: Plan) -> tuple[bool, ...]:
     """Which inputs the plan that goes on aggregates early."""
-    join = [j for j in plan.joins if j.until is None][-1]
-    return tuple(plan.side(s).early for s in join.sides)
+    (emission,) = [e for e in plan.emissions if e.until is None]
+    return tuple(plan.fragment(s).early for s in plan.join(emission.nodes[0]).sides)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +65,7 @@ def test_drift_changes_the_plan_and_no_result(
     monkeypatch.setenv("THALWEG_HOME", str(tmp_path / "home"))
     save(JoinConstants(step=1.0))  # so few rows as here would be lost beside what statements cost
     bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + QUERY)
-    planner = Learning(Config())
-    engine = LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2)
-    object.__setattr__(planner, "engine", engine)
+    engine = learning(LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(Config()), 2))
     batches, plans = [], []
     for i in range(BATCHES):
         batches.append({n: rows(i, k, *(before if i < CHANGE else after)) for k, n in enumerate("ab")})
@@ -78,14 +73,15 @@ def test_drift_changes_the_plan_and_no_result(
         plans.append(engine.runner.plan)
     first, last = early(plans[CHANGE - 1]), early(plans[-1])
     assert first != last
-    shown = [j for p in plans for j in p.joins]
     if all(a <= b for a, b in zip(first, last, strict=True)):
-        assert any(j.takes_over for j in shown), "aggregation sets are made of the rows that there are"
+        assert any(j.takes_over for p in plans for j in p.joins), "aggregation sets are made of the rows that there are"
     else:
-        assert any(j.until is not None for j in shown), "two plans run until the rows of the new one reach back far enough"
-    assert all(j.until is None for j in plans[-1].joins), "and the old one has gone"
+        assert any(e.until is not None for p in plans for e in p.emissions), (
+            "two plans run until the rows of the new one reach back far enough"
+        )
+    assert all(e.until is None for e in plans[-1].emissions), "and the old one has gone"
     query = bound.queries["q"]
-    assert isinstance(query, JoinQuery)
+    assert isinstance(query, Query)
     compare(engine.results(query), reference_join(query, bound.streams, batches), 1e-9, 1e-9)
 
 
@@ -107,11 +103,11 @@ def test_windows_without_end_are_taken_over(tmp_path: Path, evaluate: str) -> No
             engine.restart(3)
         batches.append({n: rows(i, k, 200, 7, 3) for k, n in enumerate("ab")})
         engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
-        a = next(s.id for s in engine.runner.plan.sides if s.source == "a")
+        a = next(s.id for s in engine.runner.plan.fragments if s.source == "a")
         kept.append(sum(f.rows for f in engine.runner.manifest.files if f.fragment == a))
     assert early(engine.runner.plan) == (True, True) and kept[5] == 1_200 and kept[6] <= 7 * 7 * 3
     query = bound.queries["q"]
-    assert isinstance(query, JoinQuery)
+    assert isinstance(query, Query)
     compare(engine.results(query), reference_join(query, bound.streams, batches), 1e-9, 1e-9)
 
 

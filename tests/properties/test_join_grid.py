@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from test_joins import EVALUATIONS, Forced, check_case
 
-from thalweg.config import Config
 from thalweg.engine.kernel.buckets import Sender
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.stream import Column, Stream
-from thalweg.plan.join_sides import sides_of
-from thalweg.plan.nodes import Side
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
+from thalweg.model.stream import Column, Stream
+from thalweg.plan.nodes import Fragment
+from thalweg.plan.sides import sides_of
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.join_texts import JoinCase, JoinSources
 
@@ -68,10 +68,10 @@ def test_a_star_needs_one_axis(tmp_path: Path) -> None:
     assert [len(side.route) for side in found] == [1, 1, 1] and [side.cut.copies(16) for side in found] == [(0,)] * 3
 
 
-def sides(condition: str, path: Path) -> tuple[Side, ...]:
+def sides(condition: str, path: Path) -> tuple[Fragment, ...]:
     """The sides of a count over three streams."""
     (query,) = bind_statements(case("abc", condition, "COUNT(*) AS n", " EVERY 1 SECOND").sql(path)).queries.values()
-    assert isinstance(query, JoinQuery)
+    assert isinstance(query, Query)
     return sides_of(query, (True, True, True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -12,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as hs
 from test_joins import EVALUATIONS, Forced
 
-from thalweg.config import Config
 from thalweg.errors import DataError
-from thalweg.logical.join import JoinQuery
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
 from thalweg.optimizer.join_plans import JoinChoice
-from thalweg.plan.build import build
-from thalweg.planning import planner_for, worth_replanning
-from thalweg.state import manifest as manifests
-from thalweg.state.manifest import Seen
+from thalweg.optimizer.planner import planner_for, worth_replanning
+from thalweg.optimizer.workload import build
+from thalweg.plan.graph import united
+from thalweg.state.history import write_base
+from thalweg.state.manifest import Manifest, Seen
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -42,7 +44,7 @@ class Each(Forced):
 
     plans: tuple[tuple[str, tuple[int, str]], ...] = ()
 
-    def join(self, query: JoinQuery) -> JoinChoice:
+    def join(self, query: Query) -> JoinChoice:
         bits, evaluate = dict(self.plans)[query.name]
         return Forced(Config(), bits=bits, evaluate=evaluate).join(query)
 
@@ -72,7 +74,7 @@ class Workload:
 
     def check(self) -> None:
         for query in self.engine.queries:
-            assert isinstance(query, JoinQuery)
+            assert isinstance(query, Query)
             expected = reference_join(query, self.bound.streams, self.batches, {}, begin=self.begins.get(query.name))
             if expected.num_rows or Path(self.engine.output(query.name)).exists():
                 compare(self.engine.results(query), expected, 1e-6, 1e-6)
@@ -130,7 +132,7 @@ def test_a_batch_that_failed_forgets_no_query(tmp_path: Path) -> None:
     workload.live("q0")
     workload.feed({n: rows(random, 0, 10) for n in "ab"})
     workload.live("q0", "q1")
-    bad = tmp_path / "bad.parquet"
+    bad = tmp_path / "a" / "bad.parquet"
     bad.write_bytes(b"nothing of the kind")
     with pytest.raises(DataError):
         workload.engine.batch([("a", str(bad))])
@@ -148,7 +150,7 @@ def test_an_aggregation_set_without_end_stays_small(tmp_path: Path, evaluate: st
     workload = Workload(tmp_path, queries, Forced(Config(), bits=3, evaluate=evaluate), partitions=1)
     for i in range(60):
         workload.feed({n: rows(random, i, 20) for n in "ab"})
-    side = next(s.id for s in workload.engine.runner.plan.sides if s.source == "a")
+    side = next(s.id for s in workload.engine.runner.plan.fragments if s.source == "a")
     kept = sum(f.rows for f in workload.engine.runner.manifest.files if f.fragment == side)
     assert kept < 20 * 4 * 3, "60 slots of up to 12 sets would be 700"
     workload.check()
@@ -164,12 +166,20 @@ def test_a_small_join_is_planned_anew_beside_a_large_one() -> None:
     bound = bind_statements(f"{text} CREATE QUERY big AS {MINUTE.format('a', 'b')} CREATE QUERY small AS {MINUTE.format('c', 'd')}")
     streams, asked = tuple(bound.streams.values()), tuple(bound.queries.values())
     seen = Seen(streams={s.name: (float(s.rate or 0), 1e6) for s in streams})
-    planner = replace(planner_for(Config(), None, streams), seen=seen)
+    planner = planner_for(Config(), Manifest(seen=seen), streams)
     best = build(streams, asked, planner)
     late = build(streams, asked, replace(planner, config=Config(early_aggregation="LAP", evaluate="snapshot")))
-    joins = (*(j for j in best.joins if j.query == "big"), *(j for j in late.joins if j.query == "small"))
-    mixed = replace(best, sides=(*best.sides, *late.sides), joins=joins)
-    assert worth_replanning(mixed, best, seen) == {"small"}
+    emissions = (*best.given_to("big"), *late.given_to("small"))
+    mixed = united((*best.nodes, *late.nodes), (*best.joins, *late.joins), emissions)
+    assert worth_replanning(replace(mixed, streams=streams, queries=asked), best, planner.known) == {"small"}
+
+
+def cut_by_another_hash(engine: LocalEngine) -> None:
+    """Make the session directory one whose files were cut by the hash of another DuckDB."""
+    store, other = engine.runner.ledger.manifests, replace(engine.runner.manifest, hash="another", digest=uuid4().hex)
+    for name in store.list():
+        store.delete(name)
+    write_base(store, other)
 
 
 SOURCES = (
@@ -210,8 +220,7 @@ def test_whatever_changes(
         elif change == "cut":
             engine.restart(draw(hs.sampled_from([1, 2, 3, 4, 6])))
         elif change == "hash" and engine.runner.manifest.batch >= 0:
-            other = replace(engine.runner.manifest, hash="another")
-            manifests.write(engine.runner.directory.manifests, other)
+            cut_by_another_hash(engine)
             engine.restart()
         elif change == "restart":
             engine.restart()

@@ -8,9 +8,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from thalweg.config import Config
-from thalweg.logical.join import JoinQuery
-from thalweg.planning import planner_for
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
 from thalweg.state import compaction
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
@@ -35,7 +34,7 @@ def rows(batch: int, stream: int) -> pa.Table:
 
 def run(root: Path, queries: str, strategy: str) -> tuple[LocalEngine, list[tuple[int, int, int]], list[tuple[pa.Table, pa.Table]]]:
     """The engine, rows, files and bytes of state after every batch, and of each query what was found and what the definition gives."""
-    bound = bind_statements("".join(STREAM.format(n=n, d=root) for n in "ab") + queries)
+    bound = bind_statements("".join(STREAM.format(n=n, d=root / strategy) for n in "ab") + queries)
     planner = planner_for(Config(invalidate=strategy))
     engine = LocalEngine(root / strategy, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2)
     batches, kept = [], []
@@ -44,7 +43,7 @@ def run(root: Path, queries: str, strategy: str) -> tuple[LocalEngine, list[tupl
         engine.batch([(n, str(write_batches(root / strategy / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
         files = engine.runner.manifest.files
         kept.append((sum(f.rows for f in files), len(files), sum(f.bytes for f in files)))
-    joins = [q for q in bound.queries.values() if isinstance(q, JoinQuery)]
+    joins = [q for q in bound.queries.values() if not q.windows]
     return engine, kept, [(engine.results(q), reference_join(q, bound.streams, batches)) for q in joins]
 
 
@@ -74,7 +73,7 @@ def test_many_rows_lie_in_files_by_time(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_side_that_two_joins_share_keeps_what_the_longer_window_needs(tmp_path: Path, strategy: str) -> None:
     engine, _, results = run(tmp_path, SHORT + LONG, strategy)
-    assert len(engine.runner.plan.joins) == 2 and len(engine.runner.plan.sides) == 2
+    assert len(engine.runner.plan.joins) == 2 and len(engine.runner.plan.fragments) == 2
     for found, expected in results:
         assert expected.num_rows > 0
         compare(found, expected)

@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from thalweg.config import Config
+from thalweg.compile.evaluations import expiry
 from thalweg.errors import UsageError
-from thalweg.logical.join import JoinQuery
-from thalweg.plan import join_sql
-from thalweg.planning import planner_for
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
+from thalweg.statistics.known import join_name
 from thalweg.testing.bound import Bound, bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -59,7 +60,8 @@ def _typed(value: Any, type_: str) -> Any:
 
 
 def found(engine: LocalEngine, bound: Bound) -> list[dict[str, Any]]:
-    return engine.results(bound.queries["q"]).to_pylist()
+    rows: list[dict[str, Any]] = engine.results(bound.queries["q"]).to_pylist()
+    return rows
 
 
 @pytest.mark.parametrize("method", ["hash", "loop"])
@@ -104,7 +106,7 @@ def test_a_number_that_does_not_fit_stops_nothing(tmp_path: Path, condition: str
 
 def test_a_list_of_floats_and_integers_is_compared_as_single_ones_are(tmp_path: Path) -> None:
     types = {"a": ("INT", "BIGINT"), "b": ("FLOAT", "BIGINT")}
-    rows = {"a": [(16_777_217, 0, S), (16_777_216, 0, S)], "b": [(16_777_216.0, 0, S)]}
+    rows: dict[str, Any] = {"a": [(16_777_217, 0, S), (16_777_216, 0, S)], "b": [(16_777_216.0, 0, S)]}
     assert [r["k"] for r in found(*run(tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE a.k IN (b.k, 7)", [rows], Config()))] == [
         16_777_216
     ]
@@ -171,7 +173,7 @@ def test_a_window_without_end_begins_with_its_query(tmp_path: Path, plan: str) -
             engine.changed()
         engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batch.items()])
     begin = dict.fromkeys("ab", start + 5 * MINUTE + 1)
-    assert isinstance(first, JoinQuery) and isinstance(second, JoinQuery)
+    assert isinstance(first, Query) and isinstance(second, Query)
     compare(engine.results(first), reference_join(first, bound.streams, tables))
     expected = reference_join(second, bound.streams, tables, begin=begin)
     assert [r["n"] for r in expected.to_pylist()] == [2, 2, 2]
@@ -198,7 +200,7 @@ def test_a_time_beyond_all_calendars_is_none(tmp_path: Path) -> None:
 
 def _expected(bound: Bound, types: Mapping[str, tuple[str, str]], batches: Sequence[Mapping[str, Rows]]) -> pa.Table:
     query = bound.queries["q"]
-    assert isinstance(query, JoinQuery)
+    assert isinstance(query, Query)
     return reference_join(query, bound.streams, [{n: table(types[n], r) for n, r in b.items()} for b in batches])
 
 
@@ -208,7 +210,7 @@ def test_pairs_are_made_and_merged_once_for_many_instants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: str, evaluate: str, few: int
 ) -> None:
     """Batches of none, one and many instants; pairs that die in the batch of their birth, and that outlive several."""
-    monkeypatch.setattr(join_sql, "FEW_LIVES", few)
+    monkeypatch.setattr(expiry, "FEW_LIVES", few)
     calls = "COUNT(*) AS n, SUM(a.x) AS s, MAX(b.x) AS m, AVG(b.x) AS g, COUNT(DISTINCT b.x) AS d, MEDIAN(a.x) AS h, VAR_POP(b.x) AS v"
     query = f"SELECT a.k, {calls} FROM a [RANGE 20 SECONDS], b [RANGE 12 SECONDS] WHERE a.k = b.k GROUP BY a.k EVERY 1 SECOND"
     types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
@@ -231,5 +233,5 @@ def test_groups_are_counted_once_however_many_partitions_have_pairs_of_them(tmp_
     query = f"SELECT a.x, COUNT(*) AS n FROM a {W}, b {W} WHERE a.k = b.k GROUP BY a.x EVERY 10 SECONDS"
     types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
     rows = [(k, k % 4, S) for k in range(40)]
-    engine, _ = run(tmp_path, types, query, [{"a": rows, "b": rows}, {"a": END, "b": END}], Config())
-    assert engine.runner.manifest.seen.keys["join|q"] == 4
+    engine, bound = run(tmp_path, types, query, [{"a": rows, "b": rows}, {"a": END, "b": END}], Config())
+    assert engine.runner.manifest.seen.keys[join_name(bound.queries["q"])] == 4

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from thalweg.config import Config
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.stream import Column, Stream
+from thalweg.api.results import result_files
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
+from thalweg.model.stream import Column, Stream
 from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
-from thalweg.planning import WindowPlanner
-from thalweg.results import result_files
+from thalweg.optimizer.planner import WindowPlanner
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -38,7 +38,7 @@ class Forced(WindowPlanner):
     method: str = "hash"
     invalidate: str = "slot"
 
-    def join(self, query: JoinQuery) -> JoinChoice:
+    def join(self, query: Query) -> JoinChoice:
         """The forced plan, or a snapshot where it can't be evaluated in that way."""
         early = tuple(bool(self.bits >> n & 1) for n in range(len(query.inputs)))
         evaluate = self.evaluate if may_evaluate(query, self.evaluate) else "snapshot"
@@ -77,7 +77,7 @@ def check_case(
                 engine.replan(switches[i])
             engine.batch([(n, str(write_batches(root / "in" / n, bound.streams[n], [t])[0])) for n, t in batch.items()])
         for query in queries:
-            assert isinstance(query, JoinQuery)
+            assert isinstance(query, Query)
             expected = reference_join(query, bound.streams, case.batches, case.relations)
             compare(engine.results(query), expected, 1e-6, 1e-6)
             assert engine.runner.manifest.queries[query.name].late == late_rows_of_join(query, bound.streams, case.batches)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from thalweg.config import Config
-from thalweg.logical.stream import Column, Stream
-from thalweg.planning import planner_for
+from thalweg.model.settings import Config
+from thalweg.model.stream import Column, Stream
+from thalweg.optimizer.planner import planner_for
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches

@@ -11,13 +11,15 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from thalweg.config import Config
+from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.compile.evaluations.base import Moment
 from thalweg.engine.kernel import joins
 from thalweg.engine.kernel.connection import connection
-from thalweg.plan import join_sql
-from thalweg.plan.build import build
-from thalweg.plan.instants import shape_of
-from thalweg.planning import planner_for
+from thalweg.engine.kernel.connection import query as query_database
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
+from thalweg.optimizer.workload import build
+from thalweg.plan.shape import shape_of
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine
@@ -48,7 +50,7 @@ def text(names: tuple[str, ...], window: str = "[TUMBLE 10 SECONDS]") -> str:
 def plans_run(monkeypatch: pytest.MonkeyPatch, root: Path, query: str, config: Config) -> list[Node]:
     """What DuckDB makes of every statement with a join, in three batches."""
     found: list[Node] = []
-    original = joins.query
+    original = query_database
 
     def looked_at(sql: str) -> pa.Table:
         if " JOIN " in sql:
@@ -108,7 +110,8 @@ def test_new_rows_of_a_large_input_are_kept_and_the_old_ones_of_a_small_one_stre
     shape = shape_of(plan, plan.joins[0])
     small, large = (s.id for s in shape.sides)
     sizes = {("all", small): 200, ("old", small): 200, ("new", large): 20, ("all", large): 5_000, ("new", small): 1, ("old", large): 5_000}
-    sql = join_sql.pairs_sql(shape, (10, 20), 11, [1], sizes) if evaluate == "expiry" else join_sql.delta_sql(shape, (11, 12), False, sizes)
+    moment = Moment(final=(11, 21), alive=(12,), shown=(12,), slots=((), (15,)), fresh=(1,), sizes=sizes)
+    sql = next(s.sql for s in EVALUATIONS[evaluate].steps(shape, moment) if s.name in ("born", "changes"))
     assert sql.rindex(f"side_{small}") < sql.rindex(f"side_{large}"), "what is kept stands right of the other"
 
 

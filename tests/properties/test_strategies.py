@@ -7,8 +7,8 @@ from typing import TypeVar
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-from thalweg.logical.stream import Column, Stream
-from thalweg.logical.windows import SECOND
+from thalweg.model.stream import Column, Stream
+from thalweg.model.windows import SECOND
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import stream_tables

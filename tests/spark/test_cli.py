@@ -101,7 +101,8 @@ def test_a_bad_file_ends_the_run_with_its_name(tmp_path: Path) -> None:
     assert said.returncode == 1
     assert f"error: {tmp_path}/data/reading/part-000000.parquet: can't be read as stream reading" in said.stderr
     assert "Traceback" not in said.stderr and "hint: " in said.stderr
-    assert finished(tmp_path, "status", "session").stdout == f"{tmp_path / 'session'}: no batch yet\n"
+    status = finished(tmp_path, "status", "session").stdout.splitlines()
+    assert status[0] == f"{tmp_path / 'session'}: no batch yet" and status[1].startswith("failed, ") and "part-000000.parquet" in status[1]
 
 
 @pytest.mark.timeout(300)
@@ -114,3 +115,75 @@ def test_the_demo(tmp_path: Path) -> None:
         assert rows > 0 and f"{query}: the last 5 of {rows:,} rows" in said.stdout
     assert "plan (best)" in said.stdout
     assert (tmp_path / "demo" / "demo.sql").exists()
+
+
+@pytest.mark.timeout(300)
+def test_a_run_whose_output_nobody_reads_does_its_work(tmp_path: Path) -> None:
+    """As in `thalweg run app.sql --available-now 2>&1 | head -1`."""
+    generate(tmp_path)
+    (tmp_path / "app.sql").write_text(SCRIPT)
+    args = command("run", "app.sql", "--available-now")
+    process = subprocess.Popen(args, cwd=tmp_path, env=QUICK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        assert process.stdout is not None and process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(200) == 0
+    finally:
+        process.kill()
+    assert count(tmp_path / "out" / "levels", "sum(n)", "window_id = '1 second'") == 18_000
+
+
+@pytest.mark.timeout(300)
+def test_a_run_whose_output_is_stuck_can_be_stopped(tmp_path: Path) -> None:
+    """A pipe that nobody empties takes 64 KB; batches go on, and SIGTERM is heard."""
+    generate(tmp_path)
+    (tmp_path / "app.sql").write_text(
+        SCRIPT.replace("SELECT window_end, COUNT(*) AS n FROM reading GROUP BY", "SELECT v, COUNT(*) FROM reading GROUP BY v,")
+    )
+    args = command("run", "app.sql", "--rows", "0")
+    process = subprocess.Popen(args, cwd=tmp_path, env=QUICK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        deadline = time.monotonic() + 200
+        while not list((tmp_path / "thalweg-app" / "manifests").glob("*9.json")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(100) == 0
+    finally:
+        process.kill()
+
+
+@pytest.mark.timeout(300)
+def test_a_killed_jvm_and_a_damaged_checkpoint_are_the_environment(tmp_path: Path) -> None:
+    generate(tmp_path)
+    (tmp_path / "app.sql").write_text(SCRIPT)
+    process = subprocess.Popen(
+        command("run", "app.sql"), cwd=tmp_path, env=QUICK, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    try:
+        deadline = time.monotonic() + 150
+        while not (found := list((tmp_path / "thalweg-app" / "manifests").glob("*2.json"))):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        for jvm in _children(process.pid, "java"):
+            os.kill(jvm, signal.SIGKILL)
+        _, said = process.communicate(timeout=100)
+    finally:
+        process.kill()
+    assert found and process.returncode == 2, said
+    assert "error: Spark's own process has ended" in said and "run it again" in said and "Traceback" not in said
+
+    last = max((tmp_path / "thalweg-app" / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda p: int(p.name))
+    last.write_text("v1\n{")
+    again = finished(tmp_path, "run", "app.sql", "--available-now")
+    assert again.returncode == 2, again.stderr
+    assert "checkpoint is damaged" in again.stderr and "start anew in another directory" in again.stderr
+
+
+def _children(pid: int, name: str) -> list[int]:
+    """The processes of a name that a process, or one of its, started."""
+    found: list[int] = []
+    for child in (int(c) for task in Path(f"/proc/{pid}/task").glob("*/children") for c in task.read_text().split()):
+        found += [child] if Path(f"/proc/{child}/comm").read_text().strip() == name else []
+        found += _children(child, name)
+    return found

@@ -11,7 +11,7 @@ import pytest
 from support import session_on
 
 from thalweg import QueryHandle
-from thalweg.logical.join import JoinQuery
+from thalweg.model.query import Query
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference_joins import reference_join
 
@@ -35,7 +35,7 @@ def test_example(spark: Any, tmp_path: Path, script: str, workload: str, folder:
     session.run_available()
     session.stop()
     query = session.catalog.queries[script]
-    assert isinstance(query, JoinQuery)
+    assert isinstance(query, Query)
     batches = [{name: pq.read_table(path)} for name in query.streams for path in sorted((tmp_path / folder / name).glob("*.parquet"))]
     tables = {name: pq.read_table(tmp_path / folder / f"{name}.parquet") for name in query.relations}
     expected = reference_join(query, session.catalog.streams, batches, tables)

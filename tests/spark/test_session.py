@@ -14,6 +14,7 @@ import pytest
 from support import COLUMNS, QUERIES, batches, check, put, session_on, stream_sql
 
 from thalweg import DataError, QueryHandle, Session, UsageError
+from thalweg.plan.nodes import Derived
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference import late_rows, late_rows_of, reference
 
@@ -54,7 +55,7 @@ def last_job(spark: Any) -> int:
     """The number of a Spark job that is run now; jobs are numbered one after another."""
     spark.sparkContext.parallelize([0], 1).count()
     jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
-    return max(jobs.apply(i).jobId() for i in range(jobs.size()))
+    return max(int(jobs.apply(i).jobId()) for i in range(jobs.size()))
 
 
 def test_settings_of_plans_hold_after_a_restart(spark: Any, tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_settings_of_plans_hold_after_a_restart(spark: Any, tmp_path: Path) -> N
         session = session_on(spark, tmp_path, f"SET plan.windows = '{mode}'; {sql}")
         put(tmp_path, session, part)
         session.run_available()
-        derived.append(any(f.source for f in session.runner.plan.fragments))
+        derived.append(any(isinstance(node, Derived) for node in session.runner.plan.nodes))
         session.stop()
     assert derived == [False, True]
     check(session, tables)
@@ -144,13 +145,14 @@ def test_rate_micro_batch_as_dataframe(spark: Any, tmp_path: Path) -> None:
         assert found == expected
 
 
-def test_iterable_of_tables(spark: Any, tmp_path: Path) -> None:
-    session = Session(tmp_path / "run", spark=spark)
-    session.stream("s", iter(batches()), columns=COLUMNS, time="at", watermark="2 seconds")
-    session.sql(QUERIES)
-    session.run_available()
-    session.stop()
-    check(session, batches())
+def test_iterable_of_tables_in_a_script_that_is_run_again(spark: Any, tmp_path: Path) -> None:
+    for given in (batches(4), batches(4), batches()):
+        session = Session(tmp_path / "run", spark=spark)
+        session.stream("s", iter(given), columns=COLUMNS, time="at", watermark="2 seconds")
+        session.sql(QUERIES)
+        session.run_available()
+        session.stop()
+        check(session, given)
 
 
 def test_bad_file_stops_with_its_name_or_is_skipped(spark: Any, tmp_path: Path) -> None:
@@ -231,7 +233,7 @@ def test_idle_stream_lets_the_rest_go_on(spark: Any, tmp_path: Path) -> None:
     write("a", 0, 0.5, 1.5)
     write("b", 0, 0.5)
     session.start()
-    counts = {}
+    counts: dict[str, Any] = {}
     deadline = time.monotonic() + 90
     for number, second in enumerate((2.5, 3.5, 4.5), 1):
         session.wait(1.6)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from thalweg.config import CHOICES, Config
 from thalweg.engine.faults import POINTS, Aborted
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.stream import Stream
+from thalweg.model.query import Query
+from thalweg.model.settings import CHOICES, Config
+from thalweg.model.stream import Stream
 from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
-from thalweg.planning import WindowPlanner
+from thalweg.optimizer.planner import WindowPlanner
 from thalweg.testing.bound import bind_text
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import batch_table, expect_table, static_table, write_batches, write_tables
@@ -45,12 +45,12 @@ JOIN_PLANS |= {
 class Wished(WindowPlanner):
     """The planner of the settings, where `EAP` is all inputs early; what can't be evaluated as they say is a snapshot."""
 
-    def join(self, query: JoinQuery) -> JoinChoice:
+    def join(self, query: Query) -> JoinChoice:
         """The plan of a join query."""
         c = self.config
         early = f"EAP{'1' * len(query.inputs)}" if c.early_aggregation == "EAP" else c.early_aggregation
         evaluate = c.evaluate if c.evaluate == "best" or may_evaluate(query, c.evaluate) else "snapshot"
-        return WindowPlanner(replace(c, early_aggregation=early, evaluate=evaluate), self.seen).join(query)
+        return WindowPlanner(replace(c, early_aggregation=early, evaluate=evaluate), self.known).join(query)
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Run:
     def check(self) -> None:
         """Results and counts of late rows are those of the definition."""
         for query in self.engine.queries:
-            if isinstance(query, JoinQuery):
+            if not query.windows:
                 expected = reference_join(query, self.streams, self.fed, self.tables)
                 late = late_rows_of_join(query, self.streams, self.fed)
             else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from thalweg.session import Session
+from thalweg.api.session import Session
 
 COLUMNS = "k BIGINT, g BIGINT, v BIGINT, at TIMESTAMP"
 WINDOWS = "CREATE QUERY w AS SELECT k, window_end, MIN(v) AS low FROM s {where} GROUP BY k, WINDOWS(TUMBLE '10 seconds');"

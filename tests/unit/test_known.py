@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from statistics_support import COLUMNS, WINDOWS, explained, join, stream_sql, window_statistics, write
 
-from thalweg.config import Config
+from thalweg.api.session import Session
 from thalweg.explain import explain
-from thalweg.known import Figure, Origin, Sampled, distinct_values
-from thalweg.plan.build import build
-from thalweg.planning import planner_for
-from thalweg.session import Session
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
+from thalweg.optimizer.workload import build
 from thalweg.state.manifest import Manifest, Seen
+from thalweg.statistics.known import Figure, Origin, Sampled, distinct_values
 from thalweg.testing.bound import bind_statements
 
 MANY, FEW = ", rate = 1000, distinct = 'k: 50000, g: 50000'", ", rate = 1000, distinct = 'k: 10, g: 5'"

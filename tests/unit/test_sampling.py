@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from time import perf_counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from statistics_support import WINDOWS, join, stream_sql, window_statistics, write
 
-from thalweg import sampling
+from thalweg.api.explaining import SampledPlanners
+from thalweg.api.session import Session
 from thalweg.engine.kernel.connection import open_connection
-from thalweg.known import Sampled
-from thalweg.session import Session
+from thalweg.engine.workload import Workload
 from thalweg.state.manifest import Manifest
+from thalweg.statistics import sampling
+from thalweg.statistics.known import Sampled
 from thalweg.testing.bound import bind_statements
 
 ALL_SAMPLED = {"rate": "sampled", "share": "sampled", "keys": "sampled", "batch_seconds": "assumed"}
@@ -115,9 +116,9 @@ def test_files_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     write(tmp_path)
     opened = []
 
-    def counting() -> Any:
+    def counting(*given: Any) -> Any:
         opened.append(1)
-        return open_connection()
+        return open_connection(*given)
 
     monkeypatch.setattr(sampling, "open_connection", counting)
     session = Session("nowhere")
@@ -143,12 +144,12 @@ def test_it_takes_little_time(tmp_path: Path) -> None:
     assert perf_counter() - started < 1.5
 
 
-def test_a_running_session_plans_by_one_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workload_is_planned_by_one_sample(tmp_path: Path) -> None:
     write(tmp_path)
     session = Session("nowhere")
     session.sql(stream_sql("s", tmp_path) + WINDOWS.format(where=""))
-    assert session._planner().sampled == Sampled()
-    monkeypatch.setattr(session, "_runner", SimpleNamespace(manifest=Manifest()))
-    first = session._planner().sampled
+    workload = Workload(tuple(session.catalog.streams.values()), tuple(session.catalog.queries.values()))
+    planners = SampledPlanners()
+    first = planners.of(workload, Manifest()).known.sampled
     write(tmp_path, per_second=100)
-    assert first.rows["s"] == pytest.approx(400, rel=0.05) and session._planner().sampled is first
+    assert first.rows["s"] == pytest.approx(400, rel=0.05) and planners.of(workload, Manifest()).known.sampled is first

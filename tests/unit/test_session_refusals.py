@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from thalweg.api.results import arrow_type
+from thalweg.api.session import Session
+from thalweg.connectors.parquet import with_zone
 from thalweg.errors import SqlError, UsageError
-from thalweg.results import arrow_type
-from thalweg.session import Session
-from thalweg.sinks.parquet import with_zone
 
 GIVEN = "format = 'parquet', path = 'in', time = 'at', late_rows = 'late'"
 BID = f"CREATE STREAM bid (auction BIGINT, price BIGINT, at TIMESTAMP) WITH ({GIVEN});\n"
@@ -32,6 +32,7 @@ JOIN = (
         ("SET plan.windws = 'best'", "unknown setting plan.windws"),
         ("SET plan.windows = 'bst'", "plan.windows can't be 'bst'"),
         ("SET trigger = 'nan'", "trigger can't be 'nan'"),
+        ("SET durable = 'maybe'", "durable can't be 'maybe'"),
         ("SET plan.early_aggregation = 'EAP111'", "query j has no plan with plan.early_aggregation = EAP111"),
         ("SET plan.evaluate = 'delta'", "query j has no plan with plan.evaluate = delta"),
         (f"CREATE QUERY q AS {SELECT}", "query q exists already"),
@@ -40,10 +41,19 @@ JOIN = (
         (f"CREATE QUERY r INTO 'x/../out' AS {SELECT}", "query q writes there"),
         (f"CREATE QUERY r INTO 'late' AS {SELECT}", "late rows of stream bid go there"),
         (f"CREATE QUERY r INTO 'in' AS {SELECT}", "stream bid is read from there"),
+        (f"CREATE QUERY r INTO 'link' AS {SELECT}", "query q writes there"),
+        (f"CREATE QUERY r INTO 'link/../in/.' AS {SELECT}", "stream bid is read from there"),
+        (BID.strip().replace("bid (", "b (").replace("'late'", "'in'").rstrip(";"), "would get its own late rows"),
+        (BID.strip().replace("bid (", "b (").replace("'late'", "'link'").rstrip(";"), "query q writes there"),
+        (f"CREATE QUERY r INTO 's3://bucket/out' AS {SELECT}", "'s3://bucket/out': s3 is not supported yet"),
+        (f"CREATE QUERY r INTO 'kafka://host/topic' AS {SELECT}", "'kafka://host/topic': kafka is not supported yet"),
+        (f"CREATE OR REPLACE QUERY q INTO 'abfss://c@a/out' AS {SELECT}", "abfss is not supported yet"),
+        (f"ALTER QUERY nosuch AS {SELECT}", "no query named nosuch"),
     ],
 )
 def test_refused_at_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, message: str) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("out")
     session = Session("run")
     text = f"{BID}CREATE QUERY q INTO 'out' AS {SELECT};\nCREATE QUERY j AS {JOIN};\n{statement}"
     with pytest.raises(SqlError) as caught:
@@ -52,7 +62,7 @@ def test_refused_at_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     assert caught.value.line == 4 and re.search(r"\(at app\.sql:4:\d+\)\n   4 \| ", str(caught.value)) and "^" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "", "1q", None])
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "1q"])
 def test_names_of_queries_from_python(tmp_path: Path, name: str) -> None:
     session = Session(tmp_path)
     session.sql(BID)
@@ -82,7 +92,7 @@ def test_results_need_no_spark(tmp_path: Path) -> None:
     assert query.results().num_rows == 0 and list(query.results("pandas").columns) == ["window", "top"]
     with pytest.raises(UsageError, match="no result format 'foo'"):
         query.results("foo")
-    assert session._spark is None
+    assert session._running._spark is None
     assert query.results().schema.field("window").type == pa.struct([(n, pa.timestamp("us", "UTC")) for n in ("start", "end")])
 
 
@@ -105,4 +115,26 @@ def test_a_select_is_explained_beside_a_query_of_any_name(tmp_path: Path, monkey
     session.sql("CREATE STREAM a (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')")
     session.sql("CREATE QUERY query AS SELECT k, COUNT(*) AS n FROM a GROUP BY k, TUMBLE '1 minute'")
     (found,) = session.sql("EXPLAIN SELECT k, MAX(k) AS m FROM a GROUP BY k, TUMBLE '5 minutes'")
-    assert "queries     query, query_2" in found.text
+    assert "queries     query, query_2" in str(found)
+
+
+@pytest.mark.parametrize(("option", "scheme"), [("path", "s3"), ("path", "kafka"), ("path", "hdfs"), ("late_rows", "gs"), ("path", "FILE")])
+def test_paths_of_other_stores_are_refused_by_name(tmp_path: Path, option: str, scheme: str) -> None:
+    given = {"path": "in", "late_rows": "late"} | {option: f"{scheme}://a/b"}
+    stream = (
+        f"CREATE STREAM bid (at TIMESTAMP) WITH (format = 'csv', path = '{given['path']}', time = 'at', late_rows = '{given['late_rows']}')"
+    )
+    with pytest.raises(SqlError, match=f"'{scheme}://a/b': {scheme.lower()}.* not supported") as caught:
+        Session(tmp_path).sql(stream)
+    assert caught.value.hint and caught.value.line == 1
+
+
+def test_paths_of_other_stores_from_python(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    with pytest.raises(UsageError, match="s3 is not supported yet"):
+        session.stream("bid", "s3://bucket/bid", time="at")
+    with pytest.raises(UsageError, match="s3 is not supported yet"):
+        session.relation("person", "s3://bucket/person.csv", columns="id BIGINT", format="csv")
+    session.sql(BID)
+    with pytest.raises(UsageError, match="kafka is not supported yet"):
+        session.query(SELECT, name="q", into="kafka://host/topic")

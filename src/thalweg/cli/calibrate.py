@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from thalweg.calibrated import save
 from thalweg.cli.screen import Screen
 from thalweg.engine.kernel.calibration import measure
 from thalweg.optimizer.cost.calibration import JoinConstants
+from thalweg.statistics.constants import save
 
 WHAT = {
     "project": "choose a row and keep its columns",

@@ -6,6 +6,9 @@ import os
 import time
 from pathlib import Path
 
+from thalweg.api.handle import QueryHandle
+from thalweg.api.outcomes import Created
+from thalweg.api.session import Session
 from thalweg.cli.generate import written
 from thalweg.cli.run import run_queries, sum_up
 from thalweg.cli.screen import Screen
@@ -13,8 +16,7 @@ from thalweg.cli.script import open_session
 from thalweg.cli.signals import StopWish
 from thalweg.cli.tables import by_time, draw_results
 from thalweg.cli.values import count_text, seconds_text
-from thalweg.demo import EVENTS_PER_FILE, Demo
-from thalweg.session import QueryHandle, Session
+from thalweg.generate.demo import EVENTS_PER_FILE, Demo
 
 ROWS = 5
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -32,7 +34,8 @@ def run_demo(directory: Path, events: int) -> None:
     took = seconds_text(time.perf_counter() - started)
     screen.title("events", f"{count_text(summary.events, 'event')} of an auction site in {demo.data} ({took})")
     with StopWish() as wish, open_session(demo.session) as session:
-        queries = [q for q in session.sql(demo.script.read_text(), str(demo.script)) if isinstance(q, QueryHandle)]
+        outcomes = session.sql(demo.script.read_text(), str(demo.script))
+        queries = [QueryHandle(session, o.query) for o in outcomes if isinstance(o, Created)]
         screen.title("script", f"{count_text(len(queries), 'query', 'queries')} in {demo.script}")
         total = sum(rows for name, rows in summary.streams.items() if name in session.catalog.streams)
         progress = run_queries(screen, session, wish, available_now=True, total=total)

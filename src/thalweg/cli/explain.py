@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from thalweg.api.outcomes import Explained, Outcome
 from thalweg.cli.screen import Screen
-from thalweg.cli.script import default_directory, open_session, read_script, show_outputs
+from thalweg.cli.script import default_directory, open_session, read_script, show_outcomes
+from thalweg.cli.values import shorter
 from thalweg.errors import UsageError
 from thalweg.explain import Explanation
 
@@ -20,6 +22,7 @@ class Wanted:
 
     analyze: bool = False
     verbose: bool = False
+    papers: bool = False
     json: bool = False
     mermaid: bool = False
     svg: Path | None = None
@@ -30,25 +33,27 @@ def explain_script(script: Path, directory: Path | None, settings: Sequence[str]
     screen = Screen()
     text = read_script(script)
     session = open_session(directory or default_directory(script), settings)
-    outputs = session.sql(text, str(script))
+    outcomes = session.sql(text, str(script))
+    for path in session.check_files():
+        screen.note(f"{shorter(path)}: not there yet, so nothing of it was looked at")
     plan = session.explain(analyze=wanted.analyze)
     if wanted.analyze and plan.view.batch is None:
         screen.note(f"{session.directory.root}: nothing was measured yet, thalweg run {script} does")
     if wanted.svg is not None:
-        _write(wanted.svg, plan.svg())
+        _write(wanted.svg, plan.svg(wanted.papers))
         screen.note(f"plan drawn in {wanted.svg}")
     elif wanted.mermaid:
         screen.say(plan.mermaid())
     elif wanted.json:
-        screen.say(json.dumps(_document(plan, text, outputs), indent=2))
+        screen.say(json.dumps(_document(plan, outcomes), indent=2))
     else:
-        show_outputs(screen, text, outputs)
-        _say(screen, plan, wanted.verbose, script, bool(session.catalog.queries))
+        show_outcomes(screen, outcomes)
+        _say(screen, plan, wanted, script, bool(session.catalog.queries))
 
 
-def _say(screen: Screen, plan: Explanation, verbose: bool, script: Path, has_queries: bool) -> None:
+def _say(screen: Screen, plan: Explanation, wanted: Wanted, script: Path, has_queries: bool) -> None:
     if has_queries:
-        screen.say(plan.verbose if verbose else plan.text)
+        screen.say(plan.say(wanted.verbose, wanted.papers))
     else:
         screen.note(f"{script}: no query is left to plan")
 
@@ -60,10 +65,6 @@ def _write(path: Path, text: str) -> None:
         raise UsageError(f"{path}: {(e.strerror or '').lower()}", "give the path of a file in a folder that exists") from None
 
 
-def _document(plan: Explanation, text: str, outputs: list[Any]) -> dict[str, Any]:
+def _document(plan: Explanation, outcomes: Iterable[Outcome]) -> dict[str, Any]:
     """The plan at the top, and what each EXPLAIN of the script said under `statements`."""
-    from thalweg.sql.statements import Explain, parse_script
-
-    explained = zip(parse_script(text), outputs, strict=True)
-    statements = [{"statement": s.text, **o.data} for s, o in explained if isinstance(s, Explain) and isinstance(o, Explanation)]
-    return {**plan.data, "statements": statements}
+    return {**plan.data, "statements": [o.data for o in outcomes if isinstance(o, Explained) and not o.statement.startswith("SHOW")]}

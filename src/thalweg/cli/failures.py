@@ -17,10 +17,10 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from thalweg import __version__
-from thalweg.cli.screen import Screen
+from thalweg.cli.screen import Screen, discard
 from thalweg.errors import InternalError, ThalwegError
 
-USER, ENVIRONMENT, DEFECT, INTERRUPTED = 1, 2, 3, 130
+USER, DEFECT = 1, 3
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
 """Refusals of the operating system, which no change of the script can help."""
 
@@ -46,7 +46,7 @@ class Commands(TyperGroup):
                 code = super().main(rest, "thalweg", complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            discard(sys.stdout)
             code = USER
         except Exception as error:
             code = report(error, debug, given)
@@ -62,11 +62,20 @@ def report(error: Exception, debug: bool, args: Sequence[str]) -> int:
     if isinstance(error, ThalwegError) and not isinstance(error, InternalError):
         _say("error", str(error))
         return error.exit_code
-    if isinstance(error, OSError) and error.errno in DISK:
-        where = f"{error.filename}: " if error.filename else ""
-        _say("error", f"{where}{(error.strerror or str(error)).lower()}\n  hint: check the disk and its permissions")
-        return ENVIRONMENT
+    if (found := _environment(error)) is not None:
+        _say("error", str(found))
+        return found.exit_code
     return _defect(error, args)
+
+
+def _environment(error: Exception) -> ThalwegError | None:
+    """What an error from below says about the machine, if that is where the fault is."""
+    from thalweg.engine.mishaps import is_from_spark, mishap
+
+    if not is_from_spark(error) and not (isinstance(error, OSError) and error.errno in DISK):
+        return None
+    found = mishap(error)
+    return None if isinstance(found, InternalError) else found
 
 
 def _usage(error: Any) -> int:

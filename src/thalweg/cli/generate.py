@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from thalweg.cli.screen import Screen
 from thalweg.cli.values import count_text, seconds_text
-from thalweg.sources.generate import Generator, Summary, write
+from thalweg.generate import Generator, Summary, write
 
 
 def generate_files(generator: Generator, out: Path, format: str, events_per_file: int, overwrite: bool) -> None:

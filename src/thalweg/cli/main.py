@@ -37,9 +37,18 @@ class Format(StrEnum):
     json = "json"
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from thalweg.version import __version__
+
+        typer.echo(f"thalweg {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def thalweg(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of any error (also: THALWEG_DEBUG=1).")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Continuous SQL on Spark that takes the path of least cost."""
 
@@ -78,7 +87,8 @@ def explain(
     as_json: AsJson = False,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the plan in a file instead.", show_default=False)] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Print the plan as a Mermaid flowchart.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show the SQL of every step, too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show all of every query, and the SQL of every step.")] = False,
+    papers: Annotated[bool, typer.Option("--papers", help="Show what the papers' formulas say, too.")] = False,
     analyze: Annotated[bool, typer.Option("--analyze", help="Show what the last batch of a run measured, too.")] = False,
     directory: Annotated[
         Path | None, typer.Option("--dir", metavar="DIR", help="The directory of that run.", show_default="thalweg-APP")
@@ -88,7 +98,7 @@ def explain(
     """Show the plan of a script's queries without running them."""
     from thalweg.cli.explain import Wanted, explain_script
 
-    explain_script(script, directory, settings, Wanted(analyze, verbose, as_json, mermaid, svg))
+    explain_script(script, directory, settings, Wanted(analyze, verbose, papers, as_json, mermaid, svg))
 
 
 @app.command()
@@ -107,7 +117,7 @@ def generate(
 ) -> None:
     """Write event data, and print the statements that declare it."""
     from thalweg.cli.generate import generate_files
-    from thalweg.sources.generate import GENERATORS
+    from thalweg.generate import GENERATORS
 
     made = GENERATORS[workload](events=events, rate=rate, keys=keys, seed=seed, disorder=disorder, late=late)
     generate_files(made, out, format, events_per_file, overwrite)
@@ -129,6 +139,16 @@ def calibrate(as_json: AsJson = False) -> None:
     from thalweg.cli.calibrate import calibrate_machine
 
     calibrate_machine(as_json)
+
+
+@app.command(name="help")
+def help_(
+    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="As functions, joins, streams.", show_default=False)] = None,
+) -> None:
+    """Show the reference of the SQL, or a part of it."""
+    from thalweg.cli.reference import show_help
+
+    show_help(topic)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from types import TracebackType
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from thalweg.api.status import instant
 from thalweg.cli.screen import Screen
 from thalweg.cli.values import count_text, instant_text, size_text
-from thalweg.status import instant
 
 if TYPE_CHECKING:
     from thalweg.engine.runner import BatchProgress
@@ -46,8 +47,12 @@ class RunProgress:
         """What is being done."""
         self._live.update(self._task, description=text)
 
+    def say_soon(self, text: str) -> None:
+        """The same without waiting for a terminal that takes nothing now."""
+        threading.Thread(target=self.say, args=(text,), daemon=True).start()
+
     def batch(self, done: BatchProgress) -> None:
-        """One more batch; called from the thread that runs batches."""
+        """One more batch; called from a thread that only tells."""
         self.batches += 1
         self.rows += done.rows
         self.late += done.late

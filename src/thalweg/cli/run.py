@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from thalweg.api.status import read_status
 from thalweg.cli.progress import RunProgress
 from thalweg.cli.screen import Screen
-from thalweg.cli.script import default_directory, open_session, read_script, show_outputs
+from thalweg.cli.script import default_directory, open_session, read_script, show_outcomes
 from thalweg.cli.signals import StopWish
 from thalweg.cli.spark_process import LOG, start_spark
 from thalweg.cli.status import draw_counts
 from thalweg.cli.tables import by_time, draw_results
 from thalweg.cli.values import count_text, seconds_text, shorter
 from thalweg.errors import InternalError, UsageError
-from thalweg.status import read_status
 
 if TYPE_CHECKING:
-    from thalweg.session import Session
+    from thalweg.api.session import Session
 
 POLL = 0.2
 
@@ -30,9 +30,11 @@ def run_script(script: Path, directory: Path | None, available_now: bool, master
     screen = Screen()
     text = read_script(script)
     with StopWish() as wish, open_session(directory or default_directory(script), settings, master) as session:
-        show_outputs(screen, text, session.sql(text, str(script)))
+        show_outcomes(screen, session.sql(text, str(script)))
         if not session.catalog.queries:
             raise UsageError(f"{script}: no query to run", "add CREATE QUERY name AS SELECT ...")
+        if (told := str(session.check())) and session.latest_manifest().batch >= 0:
+            screen.note(f"since the last run: {told}")
         session.console = ConsoleResults(screen, session, rows).show
         progress = run_queries(screen, session, wish, available_now)
         sum_up(screen, session, progress, wish.asked)
@@ -43,15 +45,18 @@ def run_queries(screen: Screen, session: Session, wish: StopWish, available_now:
     with RunProgress(screen, total) as progress:
         session.listeners.append(progress.batch)
         start_spark(session)
-        wish.listen(lambda: progress.say("stopping after this batch"))
+        wish.listen()
         progress.say("first batch" if available_now else "waiting for data")
         try:
             session.start(available_now)
-            while not wish.asked and not session.wait(POLL):
-                pass
+            while not session.wait(POLL):
+                if wish.asked or (screen.unread and not available_now):
+                    progress.say_soon("stopping after this batch")
+                    break
             session.stop()
+            wish.done()
         except InternalError as e:
-            raise InternalError(e.message, f"Spark's own messages are in {session.directory.root / LOG}") from e
+            raise InternalError(e.message, f"Spark's own words are in {session.directory.root / LOG}") from e
     return progress
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from thalweg.api.outcomes import Explained, Listing, Outcome
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
 from thalweg.cli.values import shorter
 from thalweg.errors import UsageError
-from thalweg.explain import Explanation
-from thalweg.show import Table
 
 if TYPE_CHECKING:
-    from thalweg.session import Session
+    from thalweg.api.session import Session
 
 
 def read_script(path: Path) -> str:
@@ -60,23 +59,21 @@ def settings_of(pairs: Iterable[str]) -> dict[str, str]:
 
 def open_session(directory: Path, settings: Iterable[str] = (), master: str | None = None) -> Session:
     """A session; nothing is started or written yet."""
-    from thalweg.session import Session
+    from thalweg.api.session import Session
 
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory}: a file, not a directory", "give another one with --dir")
     return Session(directory, master=master, settings=settings_of(settings))
 
 
-def show_outputs(screen: Screen, text: str, outputs: Iterable[Any]) -> None:
+def show_outcomes(screen: Screen, outcomes: Iterable[Outcome]) -> None:
     """What the EXPLAIN and SHOW statements of a script have to say, each under its statement."""
-    from thalweg.sql.statements import Explain, Show, parse_script
-
-    for statement, output in zip(parse_script(text), outputs, strict=True):
-        if isinstance(statement, Explain | Show):
-            screen.title(" ".join(statement.text.split()) if isinstance(statement, Explain) else f"SHOW {statement.what}")
-        if isinstance(output, Table):
-            screen.table(draw(output.header, [[shorter(v) if isinstance(v, str) else v for v in row] for row in output.rows]))
+    for outcome in outcomes:
+        if isinstance(outcome, Listing):
+            screen.title(f"SHOW {outcome.what}")
+            screen.table(draw(outcome.header, [[shorter(v) if isinstance(v, str) else v for v in row] for row in outcome.rows]))
             screen.say()
-        elif isinstance(output, Explanation):
-            screen.say(str(output))
+        elif isinstance(outcome, Explained):
+            screen.title(outcome.statement)
+            screen.say(outcome.text)
             screen.say()

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Callable
+import threading
 from types import FrameType, TracebackType
 from typing import Any
 
 WATCHED = (signal.SIGINT, signal.SIGTERM)
+LAST_WORDS = 10.0
+"""Seconds that a command has, once its run was stopped on request, to say so: a terminal or a pipe may take nothing more."""
 
 
 class StopWish:
     """Notes that the user wants to stop. Asking again changes nothing: the batch at work is always finished.
 
     Until `listen` is called a signal ends the process as usual; it is called once Spark has started, which takes Ctrl-C for itself.
+    From `done` on, when no batch is at work any more, a signal ends the process again.
     """
 
     def __init__(self) -> None:
         self.asked = False
-        self._said: Callable[[], None] = lambda: None
+        self._end = threading.Timer(LAST_WORDS, os._exit, (0,))
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> StopWish:
@@ -26,16 +30,25 @@ class StopWish:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
+        self._end.cancel()
+        self._give_back()
 
-    def listen(self, say: Callable[[], None]) -> None:
-        """Take the signals from here on; `say` tells the user that the wish is heard."""
-        self._said = say
+    def listen(self) -> None:
+        """Take the signals from here on. Nothing is said here: what a signal interrupts may be what is said."""
         for number in WATCHED:
             signal.signal(number, self._ask)
 
+    def done(self) -> None:
+        """Nothing is at work any more. Where the user has asked to stop, what is left to say has its time, then the process ends."""
+        if self.asked:
+            self._end.daemon = True
+            self._end.start()
+        else:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if not self.asked:
-            self.asked = True
-            self._said()
+        self.asked = True

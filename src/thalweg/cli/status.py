@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from thalweg.api.status import FragmentStatus, Status, StreamStatus, read_status
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
 from thalweg.cli.values import column_texts, count_text, instant_text, seconds_text, shorter, size_text
-from thalweg.status import FragmentStatus, Status, StreamStatus, read_status
+from thalweg.state.runs import ENDED, FAILED, NEW, RUNNING, STOPPED, Run
 
 
 def show_status(directory: Path, as_json: bool) -> None:
@@ -22,6 +23,10 @@ def show_status(directory: Path, as_json: bool) -> None:
         screen.say(json.dumps(asdict(status), indent=2, default=_plain))
         return
     screen.title(status.directory, _last_batch(status))
+    _say_run(screen, status.run)
+    if status.damaged:
+        screen.say("damaged: restore these files from a copy, or start anew in another directory", style="red")
+        screen.lines(f"  {line}" for line in status.damaged)
     if status.batch is None:
         return
     screen.say()
@@ -50,8 +55,23 @@ def draw_counts(screen: Screen, status: Status) -> None:
 def _draw_state(screen: Screen, fragments: tuple[FragmentStatus, ...]) -> None:
     whole = f"{count_text(sum(f.rows for f in fragments), 'row')}, {size_text(sum(f.bytes for f in fragments))}"
     screen.title("state", whole)
-    rows = [(f.stream, f.window, ", ".join(f.keys).replace('"', "") or "-", f.files, f.rows, f.bytes) for f in fragments]
-    screen.table(draw(("stream", "window", "keys", "files", "rows", "bytes"), rows))
+    rows = [(f.stream, f.window, ", ".join(f.keys) or "-", f.files, f.rows, f.bytes, ", ".join(f.queries)) for f in fragments]
+    screen.table(draw(("stream", "window", "keys", "files", "rows", "bytes", "used by"), rows))
+
+
+def _say_run(screen: Screen, run: Run) -> None:
+    """Whether it runs, and if not, why."""
+    texts = {
+        RUNNING: f"running in process {run.process}, since {run.at}",
+        STOPPED: f"stopped, {run.at}",
+        FAILED: f"failed, {run.at}: {run.message}",
+        ENDED: f"ended without a word (killed?) after {run.at}: run it again, it goes on after the last committed batch",
+        NEW: "",
+    }
+    if text := texts[run.status]:
+        screen.say(text, style="red" if run.status in (FAILED, ENDED) else "")
+    if run.hint:
+        screen.say(f"  hint: {run.hint}")
 
 
 def _last_batch(status: Status) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -11,11 +10,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from thalweg.api.console import values_of
 from thalweg.cli.values import NULL, column_texts, is_number, one_line
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.query import Query
-
-_KEY, _AGGREGATE = re.compile(r'"k\d+"'), re.compile(r'"a\d+"')
+from thalweg.model.query import Query
 
 
 def draw(header: Sequence[str], rows: Sequence[Sequence[Any]], plain: Collection[str] = ()) -> Table:
@@ -31,10 +28,10 @@ def draw(header: Sequence[str], rows: Sequence[Sequence[Any]], plain: Collection
     return table
 
 
-def draw_results(query: Query | JoinQuery, results: pa.Table) -> Table:
+def draw_results(query: Query, results: pa.Table) -> Table:
     """Result rows of a query; its grouping keys are names, whatever their type."""
-    keys = {o.name for o in query.outputs if _KEY.search(o.sql) and not _AGGREGATE.search(o.sql)}
-    return draw(results.column_names, list(zip(*(c.to_pylist() for c in results.columns), strict=True)), plain=keys)
+    keys = {o.name for o in query.outputs if {c[:1] for c in o.expr.columns} == {"k"}}
+    return draw(results.column_names, list(zip(*map(values_of, results.columns), strict=True)), plain=keys)
 
 
 def by_time(results: pa.Table) -> pa.Table:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,14 +47,16 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.log.level": "ERROR",
 }
-# Settings that a session needs wherever it runs, set on a session that the user brings too.
+# Settings that a streaming query needs wherever it runs.
 STREAMING = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.sql.streaming.minBatchesToRetain": "4",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
 }
-EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+# How often a task is tried, as on a cluster.
+ATTEMPTS = 4
 JAVA_HINT = "install Java 17 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to one"
 
 
@@ -82,8 +85,8 @@ def start_spark(master: str | None = None, settings: dict[str, str] | None = Non
     quiet = f"-Dlog4j2.configurationFile={log4j} -XX:+IgnoreUnrecognizedVMOptions --enable-native-access=ALL-UNNAMED"
     compiler = "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=0.1 -XX:ReservedCodeCacheSize=240m"
     options = f"{compiler} {quiet}"
-    builder = SparkSession.builder.appName("thalweg").master(master or "local[*]")
-    for key, value in {**SETTINGS, **STREAMING, "spark.driver.extraJavaOptions": options, **(settings or {})}.items():
+    builder = SparkSession.builder.appName("thalweg").master(retrying(master or "local[*]"))
+    for key, value in {**SETTINGS, "spark.driver.extraJavaOptions": options, **(settings or {})}.items():
         builder = builder.config(key, value)
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     log = log or Path(tempfile.mkdtemp(prefix="thalweg-spark-")) / "spark.log"
@@ -93,6 +96,16 @@ def start_spark(master: str | None = None, settings: dict[str, str] | None = Non
     except Exception as e:
         hint = f"check the master's address; Spark's own words are in {log}"
         raise EnvironmentProblem(f"Spark did not start on {master or 'local[*]'}: {_first_line(e)}", hint) from e
+
+
+def retrying(master: str) -> str:
+    """A master that tries a task again whose worker has died; within this process Spark gives up at once unless it is told.
+
+    >>> [retrying(m) for m in ("local", "local[*]", "local[2]", "local[2,1]", "spark://host:7077")]
+    ['local[1,4]', 'local[*,4]', 'local[2,4]', 'local[2,1]', 'spark://host:7077']
+    """
+    found = re.fullmatch(r"local(?:\[(\*|\d+)\])?", master)
+    return f"local[{found[1] or 1},{ATTEMPTS}]" if found else master
 
 
 @contextmanager
@@ -110,24 +123,56 @@ def _stderr_to(log: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def prepare(spark: Any) -> None:
-    """Set on a session what streaming needs; what fails in a batch is told by the session, not by the bridge to the JVM."""
-    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
-    for key, value in STREAMING.items():
-        spark.conf.set(key, value)
+def lease(master: str | None, log: Path) -> Any:
+    """The Spark of this process, started where there is none; to be given back with `release`."""
+    from pyspark import SparkContext
+
+    with _LEASING:
+        is_new = SparkContext._active_spark_context is None
+        spark = start_spark(master, log=log)
+        id = spark.sparkContext.applicationId
+        if is_new:
+            _LEASES[id] = 0
+        if id in _LEASES:
+            _LEASES[id] += 1
+        return spark
 
 
-@contextmanager
-def source_evolution(spark: Any, enabled: bool) -> Iterator[None]:
-    """While a stream of named sources is built and started: sources may then come and go on one checkpoint.
+def release(spark: Any) -> None:
+    """Give a Spark back that was leased: the last one ends it. What was there before it was first leased stays."""
+    from py4j.protocol import Py4JError
 
-    Spark demands a name of every source while this is on, so it is on no longer than needed.
+    with _LEASING:
+        try:
+            id = spark.sparkContext.applicationId
+            if id not in _LEASES:
+                return
+            _LEASES[id] -= 1
+            if not _LEASES[id]:
+                del _LEASES[id]
+                spark.stop()
+        except (Py4JError, OSError):  # its process has gone, and all that ran in it
+            return
+
+
+_LEASING = threading.Lock()
+# How many sessions use a Spark that one of them started, by the id of its application.
+_LEASES: dict[str, int] = {}
+
+
+def own_session(spark: Any) -> Any:
+    """A session on the same Spark with settings of its own, those that streaming needs; nobody else's change.
+
+    Sources may come and go on one checkpoint, so all of them have names. What fails in a batch is told by the session, not by the bridge
+    to the JVM.
     """
-    spark.conf.set(EVOLUTION, str(enabled).lower())
-    try:
-        yield
-    finally:
-        spark.conf.set(EVOLUTION, "false")
+    from pyspark.sql import SparkSession
+
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
+    own = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    for key, value in STREAMING.items():
+        own.conf.set(key, value)
+    return own
 
 
 def _first_line(error: Exception) -> str:

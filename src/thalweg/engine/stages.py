@@ -8,9 +8,7 @@ between batches travels as a local property of the job.
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -22,6 +20,7 @@ from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
 from thalweg.engine.task import Report, Task
+from thalweg.state.records import dumps, loads
 
 TASK = "thalweg.task"
 CHUNKS, BUCKETS = ("stream", "path", "data"), ("partition", "fragment", "data")
@@ -30,7 +29,7 @@ Stage = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 def spark_job(frame: Any, task: Task) -> list[Report]:
     """The one Spark job of a batch."""
-    frame.sparkSession.sparkContext.setLocalProperty(TASK, json.dumps(asdict(task)))
+    frame.sparkSession.sparkContext.setLocalProperty(TASK, dumps(task))
     buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL)
     if task.near:
         return worked_here(buckets.toArrow().to_batches(), task)
@@ -53,7 +52,7 @@ def worked_here(buckets: Iterable[pa.RecordBatch], task: Task) -> list[Report]:
 
 def reports_of(batches: Iterable[Any]) -> list[Report]:
     """The reports that a stage gave out."""
-    return [Report(**json.loads(text)) for b in batches for text in b.column("report").to_pylist()]
+    return [loads(Report, text) for b in batches for text in b.column("report").to_pylist()]
 
 
 def ingest_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -94,8 +93,7 @@ def _settle(plan: str) -> None:
 def _current_task() -> Task:
     from pyspark import TaskContext
 
-    found = json.loads(TaskContext.get().getLocalProperty(TASK))
-    return Task(**{**found, "idle": tuple(found["idle"])})
+    return loads(Task, TaskContext.get().getLocalProperty(TASK))
 
 
 def _exchanged(buckets: Any, task: Task) -> Any:

@@ -1,12 +1,15 @@
-"""What the driver tells the tasks of a batch, as one small value."""
+"""What the driver and the tasks of a batch tell each other: frozen records, which travel as JSON (`state/records.py`)."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from thalweg import errors
+from thalweg.state.manifest import StateFile, StepTime
+from thalweg.state.records import dumps
+
+Instants = dict[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,9 @@ class Task:
     """One micro-batch: where the plan, the last manifest and the state are, and what the frontiers were before it.
 
     With `look` the batch also counts distinct values, for the statistics of joins. With `near` what ingest made is so little that
-    it needs no exchange: it is worked on where the job was started, as one hash range.
+    it needs no exchange: it is worked on where the job was started, as one hash range. `readable` are the paths of the streams and
+    tables that the session declares: whatever the plan says, tasks read from no others. With `durable` what a task wrote is on disk
+    before it reports. `outputs` are the addresses of sinks by query, and by `late:` and stream.
     """
 
     batch: int
@@ -23,47 +28,153 @@ class Task:
     manifest: str | None
     state: str
     outputs: dict[str, str]
-    frontiers: dict[str, int | None]
-    tops: dict[str, int | None]
+    frontiers: Instants
+    tops: Instants
     idle: tuple[str, ...] = ()
     look: bool = False
     near: bool = False
     scan: str = "best"
+    durable: bool = True
     fault: str | None = None
+    readable: tuple[str, ...] = ()
+
+    @property
+    def spill(self) -> str:
+        """Where what memory can't hold goes."""
+        return str(Path(self.state).with_name("spill"))
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """An error as data, so that it crosses from a task to the driver without a trace."""
+
+    kind: str
+    message: str
+    hint: str | None = None
+
+    @property
+    def error(self) -> errors.ThalwegError:
+        """The error that this describes."""
+        made = getattr(errors, self.kind, errors.InternalError)
+        found: errors.ThalwegError = made(self.message, self.hint)
+        return found
+
+
+def trouble(error: Exception) -> Trouble:
+    """An error of any kind as data."""
+    if isinstance(error, errors.ThalwegError):
+        return Trouble(type(error).__name__, error.message, error.hint)
+    return Trouble("InternalError", f"{type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True)
+class Made:
+    """Rows that a fragment got of a batch, in so many slots."""
+
+    rows: int
+    slots: int
+
+
+@dataclass(frozen=True)
+class SideCount:
+    """Of the rows that a task read, those that a side of a join chose, and the distinct values among them: of all that is kept, and of
+    each set of columns that is counted."""
+
+    rows: int
+    chosen: int
+    values: int
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StreamFacts:
+    """What an ingest task found in its chunks of a stream."""
+
+    rows: int = 0
+    late: int = 0
+    untimed: int = 0
+    top: int | None = None
+    late_by_query: dict[str, int] = field(default_factory=dict)
+    late_files: tuple[str, ...] = ()
+    bad: tuple[str, ...] = ()
+    made: dict[str, Made] = field(default_factory=dict)
+    sides: dict[str, tuple[SideCount, ...]] = field(default_factory=dict)
+    files: int = 0
+
+
+@dataclass(frozen=True)
+class Control:
+    """What an ingest task tells every partition."""
+
+    streams: dict[str, StreamFacts] = field(default_factory=dict)
+    steps: dict[str, StepTime] = field(default_factory=dict)
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result table of a query that a task has staged."""
+
+    query: str
+    staged: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a task tells the driver: names of files and counts, never events. Of all partitions the first passes the controls on."""
+
+    part: int = 0
+    controls: tuple[Control, ...] = ()
+    files: tuple[StateFile, ...] = ()
+    merged: tuple[str, ...] = ()
+    results: tuple[Result, ...] = ()
+    steps: dict[str, StepTime] = field(default_factory=dict)
+    groups: dict[str, float] = field(default_factory=dict)
+    trouble: Trouble | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether this task, or one that it heard of, met an error."""
+        return self.trouble is not None or any(c.trouble is not None for c in self.controls)
+
+
+@dataclass(frozen=True)
+class Handover:
+    """What a task of the work stage tells those that finish: its report, and the frontiers after the batch."""
+
+    report: Report
+    frontiers: Instants
 
 
 @dataclass
-class Report:
-    """What a task tells the driver: names of files and counts, never events."""
+class Notes:
+    """What a task writes down while it works, until it reports."""
 
     part: int = 0
-    controls: list[dict[str, Any]] = field(default_factory=list)
-    files: list[dict[str, Any]] = field(default_factory=list)
+    controls: tuple[Control, ...] = ()
+    files: list[StateFile] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
-    results: list[tuple[str, str, int]] = field(default_factory=list)
-    steps: dict[str, tuple[int, float]] = field(default_factory=dict)
+    results: list[Result] = field(default_factory=list)
+    steps: dict[str, StepTime] = field(default_factory=dict)
     groups: dict[str, float] = field(default_factory=dict)
-    error: dict[str, str | None] | None = None
+    trouble: Trouble | None = None
 
-    def json(self) -> str:
-        """The report as one text."""
-        return json.dumps(asdict(self))
+    @classmethod
+    def of(cls, report: Report) -> Notes:
+        """Notes that go on where a report of an earlier stage ended."""
+        r = report
+        return cls(r.part, r.controls, list(r.files), list(r.merged), list(r.results), dict(r.steps), dict(r.groups), r.trouble)
 
     def time(self, step: str, rows: int, seconds: float) -> None:
         """Add to the rows and milliseconds of a named step."""
-        before = self.steps.get(step, (0, 0.0))
-        self.steps[step] = (before[0] + rows, before[1] + seconds * 1000)
+        self.steps[step] = self.steps.get(step, StepTime()).plus(rows, seconds * 1000)
 
+    def report(self) -> Report:
+        """What was written down, as a record."""
+        files, merged, results = tuple(self.files), tuple(self.merged), tuple(self.results)
+        return Report(self.part, self.controls, files, merged, results, self.steps, self.groups, self.trouble)
 
-def describe_error(error: Exception) -> dict[str, str | None]:
-    """An error as data, so that it crosses from a task to the driver without a trace."""
-    if isinstance(error, errors.ThalwegError):
-        return {"kind": type(error).__name__, "message": error.message, "hint": error.hint}
-    return {"kind": "InternalError", "message": f"{type(error).__name__}: {error}", "hint": None}
-
-
-def revive_error(found: dict[str, str | None]) -> errors.ThalwegError:
-    """The error that `describe_error` described."""
-    made = getattr(errors, found["kind"] or "", errors.InternalError)
-    error: errors.ThalwegError = made(found["message"] or "", found["hint"])
-    return error
+    def json(self) -> str:
+        """The report as one text."""
+        return dumps(self.report())

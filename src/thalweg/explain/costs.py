@@ -1,4 +1,4 @@
-"""What the four modes would cost for a group of windows, by the paper and to the engine."""
+"""What the modes would cost for a group of windows, to the engine and by the paper, and a join by the early-aggregation paper."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from thalweg.explain.model import KnownStatistics, ModeCosts
+from thalweg.model.query import Query, QueryInput
+from thalweg.optimizer.cost.early_aggregation import HASH, NESTED_LOOP, Stream
+from thalweg.optimizer.cost.early_aggregation import costs as early_costs
 from thalweg.optimizer.cost.steps import StepEstimate
 from thalweg.optimizer.cost.windows import period
 from thalweg.optimizer.forest import Forest, Step
+from thalweg.optimizer.groups import Kind
 from thalweg.optimizer.plan_windows import MODES, costs, factors
+from thalweg.optimizer.planner import WindowPlanner, features_of
 from thalweg.optimizer.units import counting_unit, in_units
-from thalweg.plan.build import Group, Kind
-from thalweg.planning import WindowPlanner, features_of
+from thalweg.plan.groups import Group
+from thalweg.statistics.records import InputStatistics, JoinStatistics
+
+SECOND = 1e6
+ENDLESS = 3_600.0
+"""The least seconds that a window without end is taken for; it is at least a hundred instants."""
 
 
 def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, expected: Collection[StepEstimate]) -> ModeCosts:
@@ -44,3 +53,22 @@ def known_statistics(group: Group, planner: WindowPlanner) -> KnownStatistics:
 def _meaning(steps: Iterable[Step]) -> frozenset[Step]:
     """Steps but for who asks for them."""
     return frozenset(replace(s, factor=False) for s in steps)
+
+
+def paper_costs(query: Query, statistics: JoinStatistics, method: str) -> dict[str, float]:
+    """The cost of LAP and of each EAP by the paper's formulas, cheapest first; nothing where the joined rows are the result."""
+    if query.every is None:
+        return {}
+    equated = {t.inputs[0] for e in query.equalities for t in (e.left, e.right)}
+    endless, pairs = max(ENDLESS, 100 * query.every / SECOND), zip(query.inputs, statistics.inputs, strict=True)
+    streams = [_stream(given, known, n in equated, endless) for n, (given, known) in enumerate(pairs)]
+    found = early_costs(streams, join=NESTED_LOOP if method == "loop" else HASH)
+    return dict(sorted(found.items(), key=lambda c: c[1]))
+
+
+def _stream(given: QueryInput, known: InputStatistics, equated: bool, endless: float) -> Stream:
+    """Table 2 of the paper: sigma is one in the values of what is equated, and g so that g / sigma are the distinct sets."""
+    keys = max(known.keys, 1.0) if equated else 1.0
+    length = endless if given.length is None else given.length / SECOND
+    w = known.rate * length if given.is_stream else known.rows
+    return Stream(known.rate, w, max(known.sets / keys, 1.0), 1 / keys)

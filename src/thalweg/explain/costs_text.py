@@ -6,24 +6,25 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from thalweg.explain.model import ModeCosts, WindowGroup
-from thalweg.explain.words import WIDTH, counted, joined, listed, number, ratio
+from thalweg.explain.words import WIDTH, counted, joined, listed, number, ratio, scientific
 from thalweg.optimizer.plan_windows import MODES
 
 
-def cost_lines(view: WindowGroup, mode: str) -> Iterator[str]:
-    """A table of the modes by both costs, then the reasons; one line where there is nothing to choose."""
+def cost_lines(view: WindowGroup, mode: str, papers: bool = False) -> Iterator[str]:
+    """A table of the modes by the engine's cost, and by the paper's if wanted, then the reasons; one line where there is no choice."""
     c, chosen = view.costs, in_force(view.costs, mode)
     if no_choice(c):
-        yield only_cost(c)
+        yield only_cost(c, papers)
         return
-    yield f"{'costs':<10}{'engine':>10}{'of naive':>10}{f'paper, R = {period_text(c)}':>34}{'of naive':>10}"
+    paper = f"{f'paper, R = {period_text(c)}':>34}{'of naive':>10}" if papers else ""
+    yield f"{'costs':<10}{'engine':>10}{'of naive':>10}{paper}"
     for m in MODES:
-        paper = f"{number(c.paper[m]):>34}{ratio(c.paper[m], c.paper['naive']):>10}"
+        paper = f"{number(c.paper[m]):>34}{ratio(c.paper[m], c.paper['naive']):>10}" if papers else ""
         yield f"{m:<10}{_engine(c.engine[m], c)}{paper}{'   in force' if m == chosen else ''}"
     if chosen is None:
         yield f"{'in force':<10}{_engine(c.current, c)}"
     yield from wrap(reason(view, chosen), WIDTH - 2)
-    if c.factors:
+    if papers and c.factors:
         windows = listed([f"<{r:,}, {s:,}>" for r, s in c.factors], WIDTH - 45)
         yield f"the paper's factor windows: {windows} in {c.unit}s"
 
@@ -33,10 +34,10 @@ def no_choice(costs: ModeCosts) -> bool:
     return len(costs.same) == len(MODES) and len(set(costs.paper.values())) == 1
 
 
-def only_cost(costs: ModeCosts) -> str:
+def only_cost(costs: ModeCosts, papers: bool = False) -> str:
     """The cost where there is but one plan."""
-    paper = f"{number(costs.paper['naive'])} by the paper in {period_text(costs)}"
-    return f"cost {number(costs.current)} to the engine per batch, {paper}; every mode makes this plan"
+    paper = f", {number(costs.paper['naive'])} by the paper in {period_text(costs)}" if papers else ""
+    return f"cost {number(costs.current)} to the engine per batch{paper}; every mode makes this plan"
 
 
 def in_force(costs: ModeCosts, mode: str) -> str | None:
@@ -75,7 +76,7 @@ def _because(view: WindowGroup) -> str:
 
 def period_text(costs: ModeCosts) -> str:
     """The period R that the paper's cost is counted over."""
-    amount = f"{costs.period:,}" if costs.period < 10**9 else f"{costs.period:.1e}"
+    amount = f"{costs.period:,}" if costs.period < 10**9 else scientific(costs.period)
     return f"{amount} {costs.unit}{'' if costs.period == 1 else 's'}"
 
 

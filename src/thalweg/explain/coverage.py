@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from thalweg.explain.model import WindowGroup
 from thalweg.explain.words import counted, cut, listed
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 
 MOST = 12
 """Lines that are shown unless all are asked for."""

@@ -6,19 +6,22 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any
 
+from thalweg.compile.windows import bundled, emission_steps, inline
 from thalweg.explain.data import plan_data
-from thalweg.explain.groups import part_of, window_groups
-from thalweg.explain.join_sources import join_views
-from thalweg.explain.measured import times_of
+from thalweg.explain.groups import window_groups
+from thalweg.explain.joins import join_views
+from thalweg.explain.measured import LastBatch
 from thalweg.explain.mermaid import flowchart
 from thalweg.explain.model import PlanView, Result
+from thalweg.explain.nodes import node_views
+from thalweg.explain.steps import plan_steps
 from thalweg.explain.svg import picture
 from thalweg.explain.text import plan_text
-from thalweg.plan.compile import bundled, emission_steps, inline
+from thalweg.optimizer.planner import WindowPlanner
 from thalweg.plan.nodes import Plan
-from thalweg.planning import WindowPlanner
 from thalweg.state.manifest import Manifest
 
 
@@ -33,13 +36,17 @@ class Explanation:
 
     @cached_property
     def text(self) -> str:
-        """The plan for a terminal."""
+        """The plan for a terminal; of many queries a summary."""
         return plan_text(self.view)
 
     @cached_property
     def verbose(self) -> str:
-        """The plan with the SQL of every step."""
-        return plan_text(self.view, verbose=True)
+        """The plan with all that is known of every query, and the SQL of every step."""
+        return plan_text(self.view, verbose=True, papers=True)
+
+    def say(self, verbose: bool = False, papers: bool = False) -> str:
+        """The plan for a terminal; with `papers` what the papers' formulas say, too."""
+        return plan_text(self.view, verbose, papers)
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -50,9 +57,12 @@ class Explanation:
         """The plan as JSON."""
         return json.dumps(self.data, indent=2)
 
-    def svg(self) -> str:
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
+
+    def svg(self, papers: bool = False) -> str:
         """The plan as a picture."""
-        return picture(self.view)
+        return picture(self.view, papers)
 
     def mermaid(self) -> str:
         """The plan as a Mermaid flowchart."""
@@ -69,20 +79,25 @@ def explain(plan: Plan, planner: WindowPlanner, query: str | None = None, measur
 
 def plan_view(plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None) -> PlanView:
     """What is to be said of a plan."""
-    groups = window_groups(plan, planner, measured)
-    results, joins = _results(plan), join_views(plan, planner, measured)
+    last = LastBatch(measured)
+    views = node_views(plan, planner, last)
+    groups, joins = window_groups(plan, planner, views, query), join_views(plan, planner, views, last, query)
+    results = tuple(r for r in _results(plan) if query in (None, r.emission.query))
+    for step in sorted((s for g in groups for s in g.steps), key=lambda s: s.expected.cost):
+        views[step.id] = step
     if query is not None:
-        groups = tuple(part_of(g, query) for g in groups if query in g.queries)
-        results = tuple(r for r in results if r.emission.query == query)
-        joins = tuple(j for j in joins if j.query.name == query)
+        views = {id: v for id, v in views.items() if query in v.queries}
     return PlanView(
         mode=planner.config.windows,
+        nodes=tuple(views.values()),
         groups=groups,
-        results=results,
-        batch=measured.batch if measured is not None else None,
-        emitted=times_of(measured, "emit"),
-        scanned=times_of(measured, "scan"),
         joins=joins,
+        results=results,
+        steps=plan_steps(views.values(), results, joins),
+        alike=tuple(names for names in plan.alike.values() if query is None or query in names),
+        batch=measured.batch if measured is not None else None,
+        emitted=last.all("emit"),
+        scanned=last.all("scan"),
     )
 
 
@@ -91,4 +106,8 @@ def _results(plan: Plan) -> tuple[Result, ...]:
     passes = bundled(plan, inline(plan))
     sizes = Counter(passes.values())
     together = {i: source for i, (query, source) in passes.items() if sizes[query, source] > 1}
-    return tuple(Result(e, s.sql, together.get(i)) for i, (e, s) in enumerate(zip(plan.emissions, emission_steps(plan), strict=True)))
+    steps = emission_steps(plan)
+    leaders = {name: first for first, names in plan.alike.items() for name in names}
+    numbers = {(e.query, e.window_id, e.begin, e.until): i for i, e in enumerate(plan.emissions)}
+    found = [(e, numbers[leaders[e.query], e.window_id, e.begin, e.until]) for e in plan.emissions if e.window is not None]
+    return tuple(Result(e, steps[i].sql, together.get(i)) for e, i in found)

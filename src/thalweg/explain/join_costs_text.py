@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import wrap
 
-from thalweg.explain.join_model import JoinView
+from thalweg.explain.model import JoinView
 from thalweg.explain.words import counted, joined, listed, number, ratio
 from thalweg.optimizer.join_plans import Considered
 
-MOST = 64
+MOST = 12
 """Plans that are shown unless all are asked for."""
 
 LATE = "LAP snapshot"
@@ -17,10 +17,10 @@ HEADS = ("ms/s", "of best", "state rows", "bytes", "of best", "pairs/s", "of bes
 WIDTHS = (9, 9, 12, 9, 9, 10, 9)
 
 
-def join_cost_lines(view: JoinView, width: int, every: bool = False) -> Iterator[str]:
-    """A table of the plans, cheapest first, then the reasons and the paper's view."""
+def join_cost_lines(view: JoinView, width: int, every: bool = False, papers: bool = False) -> Iterator[str]:
+    """A table of the plans, cheapest first, then the reasons, and the paper's view if wanted."""
     plans = all_plans(view)
-    shown = plans if every or len(plans) <= MOST else plans[: MOST - 1]
+    shown = plans if every or len(plans) <= MOST else [p for i, p in enumerate(plans) if i < MOST - 1 or mark(view, p).strip()]
     names = max(len(_named(view, p)) for p in plans) + 2
     yield f"{'plans':<{names}}" + "".join(f"{h:>{w}}" for h, w in zip(HEADS, WIDTHS, strict=True))
     for p in shown:
@@ -28,7 +28,7 @@ def join_cost_lines(view: JoinView, width: int, every: bool = False) -> Iterator
     if len(shown) < len(plans):
         yield f"... and {counted(len(plans) - len(shown), 'more plan')}, in the verbose form"
     yield from wrap(join_reason(view), width)
-    if view.paper:
+    if papers and view.paper:
         yield paper_line(view, width)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from thalweg.explain.join_costs_text import all_plans, join_reason
-from thalweg.explain.join_model import InputView, JoinRun, JoinView, KeptState, SideView
 from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, joined_sql
+from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
+from thalweg.explain.node_data import expected_data, hashed, measured_data, node_data
 from thalweg.optimizer.join_plans import Considered, JoinChoice
-from thalweg.plan.nodes import Side
 
 
 def join_data(view: JoinView) -> dict[str, Any]:
@@ -32,14 +32,15 @@ def join_data(view: JoinView) -> dict[str, Any]:
         "best": _choice(view.freely.choice),
         "reason": join_reason(view),
         "paper_costs": {name: round(cost, 3) for name, cost in view.paper.items()},
-        "sides": [_side(s, q.name) for s in view.sides],
+        "sides": [{**node_data(s), "shared_by": [o for o in s.queries if o != q.name]} for s in view.sides],
     }
     if view.is_measured:
-        found["measured"] = {"finish": list(view.finished or (0, 0.0)), "changes": _kept(view.changes)}
+        changes = None if view.changes is None else measured_data(view.changes)
+        found["measured"] = {"finish": list(view.finished or (0, 0.0)), "changes": changes}
     return found
 
 
-def _input(view: InputView, side: SideView) -> dict[str, Any]:
+def _input(view: InputView, side: NodeView) -> dict[str, Any]:
     given, s, f = view.given, view.statistics, view.figures
     return {
         "alias": given.alias,
@@ -58,7 +59,7 @@ def _input(view: InputView, side: SideView) -> dict[str, Any]:
             "keys": f.keys.origin.value,
             "sets": f.sets.origin.value,
         },
-        "side": side.side.id,
+        "side": side.id,
     }
 
 
@@ -70,17 +71,12 @@ def _statistics(view: JoinView) -> dict[str, Any]:
 
 def _partitioning(view: JoinView) -> dict[str, Any]:
     """Per axis of the grid the hashed columns of each input that has some, and the inputs that every partition has whole."""
-    pairs = [(i.given.alias, s.side) for i, s in zip(view.inputs, view.run.sides, strict=True)]
+    pairs = [(i.given.alias, s.fragment) for i, s in zip(view.inputs, view.run.sides, strict=True)]
     axes = range(max((len(side.route) for _, side in pairs), default=0))
     return {
-        "axes": [{alias: hashed for alias, side in pairs if side.route and (hashed := _hashed(side)[n]) is not None} for n in axes],
+        "axes": [{alias: by for alias, side in pairs if side.route and (by := hashed(side)[n]) is not None} for n in axes],
         "whole": [alias for alias, side in pairs if not side.route],
     }
-
-
-def _hashed(side: Side) -> list[list[str] | None]:
-    """Per axis the columns by whose hash rows of a side are cut."""
-    return [None if axis is None else [side.columns[i] for i in axis] for axis in side.route]
 
 
 def _choice(choice: JoinChoice) -> dict[str, Any]:
@@ -90,7 +86,7 @@ def _choice(choice: JoinChoice) -> dict[str, Any]:
 def _run(run: JoinRun, view: JoinView) -> dict[str, Any]:
     """A running plan; `begin` and `until` are event times in microseconds between which instants are given out."""
     every = view.query.every or 1
-    begin, until = (None if i is None else i * every for i in (run.join.begin, run.join.until))
+    begin, until = (None if i is None else i * every for i in (run.emission.begin, run.emission.until))
     return {
         "id": run.join.id,
         **_choice(run.choice),
@@ -98,8 +94,10 @@ def _run(run: JoinRun, view: JoinView) -> dict[str, Any]:
         "until": until,
         "handing_over": until is not None,
         "sides": list(run.join.sides),
-        "steps": [{"name": s.name, "sql": s.sql} for s in run.steps],
-        **({"measured": _kept(run.measured)} if run.measured is not None else {}),
+        "queries": list(run.queries),
+        "steps": [{"name": f"{s.action} {s.about}", "sql": s.sql} for s in run.steps],
+        "predicted": expected_data(run.expected),
+        **({"measured": measured_data(run.measured)} if run.measured is not None else {}),
     }
 
 
@@ -114,28 +112,3 @@ def _plan(plan: Considered) -> dict[str, Any]:
         "state_bytes": round(e.state_bytes, 3),
         "pairs": round(e.pairs, 3),
     }
-
-
-def _side(view: SideView, query: str) -> dict[str, Any]:
-    side = view.side
-    return {
-        "id": side.id,
-        "source": side.source,
-        "static": side.static,
-        "where": list(side.where),
-        "columns": list(side.columns),
-        "early": side.early,
-        "slot_seconds": side.slot / 1e6,
-        "parts": [p.lift if side.early else p.unit for p in side.parts],
-        "hashed": _hashed(side),
-        "shared_by": [q for q in view.queries if q != query],
-        "sql": view.sql,
-        **({"measured": _kept(view.measured)} if view.measured is not None else {}),
-    }
-
-
-def _kept(state: KeptState | None) -> dict[str, Any] | None:
-    if state is None:
-        return None
-    steps = {name: [rows, millis] for name, (rows, millis) in state.times.items()}
-    return {"steps": steps, "state_rows": state.rows, "state_bytes": state.bytes}

@@ -1,31 +1,33 @@
-"""EXPLAIN of a join query for a terminal: what it joins, what computes it, and all the plans that it could have."""
+"""EXPLAIN of a join query for a terminal: what it joins, the stages that compute it, and all the plans that it could have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import wrap
 
+from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.explain.join_costs_text import join_cost_lines
-from thalweg.explain.join_measured_text import measured_lines
-from thalweg.explain.join_model import InputView, JoinView
-from thalweg.explain.join_runs_text import INDENT, JOIN_WIDTH, labelled, partitions_text, run_lines
-from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, joined_sql, together_texts
-from thalweg.explain.words import cut, joined, number, plain_sql, share_text
-from thalweg.logical.join import window_text
-from thalweg.logical.windows import duration_text
+from thalweg.explain.join_words import aggregate_text, columns_text, condition_texts, having_text, joined_sql, kept_text, together_texts
+from thalweg.explain.measured_text import measured_lines
+from thalweg.explain.model import InputView, JoinRun, JoinView
+from thalweg.explain.words import INDENT, WIDTH, cut, duration, joined, labelled, listed, moment, number, plain_sql, share_text
+from thalweg.model.query import window_text
+from thalweg.model.windows import duration_text
+from thalweg.plan.nodes import Fragment
 
 
-def join_lines(view: JoinView, verbose: bool = False) -> Iterator[str]:
+def join_lines(view: JoinView, verbose: bool = False, papers: bool = False) -> Iterator[str]:
     """Everything about one join query."""
-    yield from wrap(join_heading(view), JOIN_WIDTH, subsequent_indent=INDENT * 2)
+    yield from wrap(join_heading(view), WIDTH, subsequent_indent=INDENT * 2)
     yield from _inputs(view)
     for label, text in _facts(view):
         yield from labelled(label, text)
     for run in view.runs:
         yield ""
-        yield from run_lines(view, run)
+        for label, text in run_facts(view, run):
+            yield from labelled(label, text)
     yield ""
-    yield from (INDENT + line for line in join_cost_lines(view, JOIN_WIDTH - 2, verbose))
+    yield from (INDENT + line for line in join_cost_lines(view, WIDTH - 2, verbose, papers))
     if view.is_measured:
         yield ""
         yield from (INDENT + line for line in measured_lines(view))
@@ -39,17 +41,15 @@ def join_heading(view: JoinView) -> str:
 def _inputs(view: JoinView) -> Iterator[str]:
     """Each input with what is known of it in columns, its conditions below."""
     names, origins = [input_text(i) for i in view.inputs], [origins_text(i) for i in view.inputs]
-    width = min(max(map(len, ["inputs", *names])), JOIN_WIDTH - 34 - max(29, *map(len, origins)))
-    yield f"{INDENT}{'inputs':<{width + 2}}{'rows/s':>10}{'keys':>9}{'sets':>9}  statistics"
+    width = min(max(map(len, ["inputs", *names])), WIDTH - 40 - max(29, *map(len, origins)))
+    yield f"{INDENT}{'inputs':<{width + 2}}{'rows/s':>10}{'join keys':>11}{'partials':>10}  statistics"
     for name, origin, i in zip(names, origins, view.inputs, strict=True):
         s = i.statistics
         rate = number(s.rate) if i.given.is_stream else f"{number(s.rows)} rows"
-        yield f"{INDENT * 2}{cut(name, width):<{width}}{rate:>10}{number(s.keys):>9}{number(s.sets):>9}  {origin}"
+        yield f"{INDENT * 2}{cut(name, width):<{width}}{rate:>10}{number(s.keys):>11}{number(s.sets):>10}  {origin}"
         if i.given.where:
-            where = " and ".join(plain_sql(c.sql) for c in i.given.where)
-            yield from wrap(
-                f"where {where}: {share_text(i.figures.share)}", JOIN_WIDTH, initial_indent=INDENT * 4, subsequent_indent=INDENT * 5
-            )
+            where = f"where {' and '.join(plain_sql(c.sql) for c in i.given.where)}: {share_text(i.figures.share)}"
+            yield from wrap(where, WIDTH, initial_indent=INDENT * 4, subsequent_indent=INDENT * 5)
 
 
 def input_text(view: InputView) -> str:
@@ -61,7 +61,7 @@ def origins_text(view: InputView) -> str:
     """Where what is known of an input comes from."""
     f, what = view.figures, "rate" if view.given.is_stream else "rows"
     if f.keys.origin != f.sets.origin:
-        return f"{what} {f.rows.origin}, keys {f.keys.origin}, sets {f.sets.origin}"
+        return f"{what} {f.rows.origin}, keys {f.keys.origin}, partials {f.sets.origin}"
     return f"{f.rows.origin}" if f.rows.origin == f.keys.origin else f"{what} {f.rows.origin}, rest {f.keys.origin}"
 
 
@@ -79,10 +79,67 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
         yield "groups", groups + having
         yield "aggregates", ", ".join(dict.fromkeys(aggregate_text(q, a) for a in q.aggregates)) or "none"
         yield "results", f"every {duration_text(q.every)}{', the groups that changed' if q.changes else ''}"
-    yield "batches", f"{_seconds(view.statistics.batch)} of event time ({view.batch.origin})"
-    yield "partitions", partitions_text(view.run, [i.given.alias for i in view.inputs])
+    yield "batches", f"{duration(view.statistics.batch)} of event time ({view.batch.origin})"
 
 
-def _seconds(micros: float) -> str:
-    """A duration that is nowhere exact."""
-    return duration_text(int(micros)) if micros % 1e6 == 0 else f"{number(micros / 1e6)} seconds"
+def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
+    """A plan that runs as the stages of a job, with the state between batches."""
+    query, names = view.query, [i.alias for i in view.query.inputs]
+    yield "plan", f"{run_title(run)}{span_text(view, run)}"
+    if others := [q for q in run.queries if q != query.name]:
+        yield "", f"computed once for {listed([query.name, *others], 70)}"
+    early = [n for n, s in zip(names, run.sides, strict=True) if s.fragment.early]
+    yield "stage 1", f"rows are read and chosen{f', {joined(early)} partially aggregated' if early else ''}"
+    yield "shuffle", shuffle_text(run, names)
+    yield from (("" if n else "state", f"{name}: {_state(view, run, n)}") for n, name in enumerate(names))
+    yield "stage 2", EVALUATIONS[run.join.evaluate].words
+    if run.join.invalidate != "slot":
+        yield "", f"rows that have left their window are forgotten by {run.join.invalidate}"
+    if query.every is not None:
+        yield "shuffle", "partial results by their group"
+        yield "stage 3", "groups of all partitions to results" + (", compared with those of the instant before" if query.changes else "")
+
+
+def _state(view: JoinView, run: JoinRun, n: int) -> str:
+    """What is kept of an input, for how long, how much that is, and for whom; once where two inputs have the same state."""
+    query, side = view.query, run.sides[n]
+    first = next(k for k, s in enumerate(run.sides) if s.id == side.id)
+    if first < n and query.inputs[first].length == query.inputs[n].length:
+        return f"the state of {query.inputs[first].alias}"
+    rows = f" ({number(side.expected.state_rows)} rows)" if side.expected.state_rows and not side.fragment.static else ""
+    shared = f"; one state for {listed(side.queries, 50)}" if len(side.queries) > 1 else ""
+    return f"{kept_text(query, n, side.fragment)}{rows}{shared}"
+
+
+def shuffle_text(run: JoinRun, names: list[str]) -> str:
+    """How rows are spread over partitions."""
+    pairs = list(zip(names, (s.fragment for s in run.sides), strict=True))
+    spread = [f"{n} by hash of {joined([_routed(side, a) for a in side.route if a is not None])}" for n, side in pairs if side.route]
+    whole = [n for n, side in pairs if not side.route]
+    is_grid = any(len(side.route) > 1 for _, side in pairs)
+    said = [", ".join(spread), "a grid of partitions, each copied along what it has no column of" if is_grid else ""]
+    return "; ".join(filter(None, [*said, f"{joined(whole)} broadcast to every partition" if whole else ""]))
+
+
+def _routed(side: Fragment, axis: tuple[int, ...]) -> str:
+    columns = columns_text(side, axis)
+    return f"({columns})" if len(axis) > 1 else columns or "the event time"
+
+
+def run_title(run: JoinRun) -> str:
+    """A plan by its name and by how partners are found."""
+    name = run.choice.name.removesuffix(" by nested loops")
+    return f"{name if run.join.evaluate != 'rows' else 'rows'} by {'nested loops' if run.join.method == 'loop' else 'hash join'}"
+
+
+def span_text(view: JoinView, run: JoinRun) -> str:
+    """Which instants a plan gives out, where not all."""
+    every, given = view.query.every, run.emission
+    if every is None:
+        starts = [f"{i.given.alias} {moment(b)}" for i, b in zip(view.inputs, run.join.begins, strict=True) if b is not None]
+        return f" (begins in mid-stream: rows from {', '.join(starts)} on)" if starts else ""
+    if given.until is not None:
+        return f" (handing over: gives out the instants before {moment(given.until * every)})"
+    if len(view.runs) > 1 and given.begin is not None:
+        return f" (taking over: gives out the instants from {moment(given.begin * every)} on)"
+    return f" (begins in mid-stream: instants from {moment(given.begin * every)} on)" if given.begin is not None else ""

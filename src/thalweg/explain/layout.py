@@ -41,10 +41,11 @@ class Placed:
 
 @dataclass(frozen=True)
 class Wire:
-    """A line through points; one that ends at a box carries its key."""
+    """A line through points; one that ends at a box carries its key, and so does the first one below a box."""
 
     points: tuple[Point, ...]
     into: str | None = None
+    below: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,13 @@ class Block:
         boxes = tuple(replace(b, x=b.x + dx, y=b.y + dy) for b in self.boxes)
         wires = tuple(replace(w, points=tuple((x + dx, y + dy) for x, y in w.points)) for w in self.wires)
         return replace(self, entry=self.entry + dx, boxes=boxes, wires=wires)
+
+    def upside_down(self, box: Size) -> Block:
+        """The block with its first box at the foot, where all wires lead."""
+        boxes = tuple(replace(b, y=self.height - b.y - box[1]) for b in self.boxes)
+        turned = [tuple((x, self.height - y) for x, y in reversed(w.points)) for w in self.wires]
+        wires = tuple(Wire(points, into=w.below) for w, points in zip(self.wires, turned, strict=True))
+        return replace(self, boxes=boxes, wires=wires)
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ def _above(key: str, box: Size, rows: list[list[Block]]) -> Block:
     entries = [b.entry for b in shelves[0].blocks]
     entry = max((entries[0] + entries[-1]) / 2, box[0] / 2)
     blocks = [b for s in shelves for b in s.blocks]
-    wires = [*(w for b in blocks for w in b.wires), *_wires(shelves, (entry, box[1]), left / 3)]
+    wires = [*(w for b in blocks for w in b.wires), *_wires(key, shelves, (entry, box[1]), left / 3)]
     boxes = (Placed(key, entry - box[0] / 2, 0), *(p for b in blocks for p in b.boxes))
     return Block(max(spread, entry + box[0] / 2), bottom, entry, boxes, tuple(wires))
 
@@ -109,10 +117,10 @@ def _stacked(rows: list[list[Block]], left: float, top: float) -> tuple[list[She
     return shelves, top
 
 
-def _wires(shelves: list[Shelf], start: Point, side: float) -> list[Wire]:
+def _wires(key: str, shelves: list[Shelf], start: Point, side: float) -> list[Wire]:
     """From a box to the wires along its shelves, and from there into every block."""
     first = shelves[0].wire
-    wires = [Wire((start, (start[0], first)))]
+    wires = [Wire((start, (start[0], first)), below=key)]
     if len(shelves) > 1:
         wires.append(Wire(((side, first), (side, shelves[-1].wire))))
     for shelf in shelves:

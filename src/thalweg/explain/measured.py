@@ -1,47 +1,46 @@
-"""What a manifest says of the last batch, by step."""
+"""What a manifest says of the last batch, by node and by step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
-from thalweg.explain.join_model import KeptState
-from thalweg.explain.model import Measured
-from thalweg.explain.times import Times
+from thalweg.explain.model import Measured, Times
 from thalweg.state.manifest import Manifest
 
-OF_A_FRAGMENT = ("lift", "derive", "merge", "keep")
 
+@dataclass(frozen=True)
+class LastBatch:
+    """What was measured in the last batch; nothing where there is no manifest."""
 
-def measured_step(manifest: Manifest | None, id: str) -> Measured | None:
-    """What was measured of a fragment."""
-    if manifest is None:
-        return None
-    times = {sort: time for sort, name, time in _steps(manifest) if name == id and sort in OF_A_FRAGMENT}
-    return Measured(times, sum(f.rows for f in manifest.files if f.fragment == id))
+    manifest: Manifest | None = None
 
+    def node(self, id: str) -> Measured | None:
+        """What was measured of a node: what was done to it, and what it keeps."""
+        return None if self.manifest is None else Measured(self._by_name.get(id, {}), *self._kept.get(id, (0, 0)))
 
-def times_of(manifest: Manifest | None, what: str) -> Times | None:
-    """What was measured of all steps of one sort, `emit` or `scan`, by query or stream."""
-    return None if manifest is None else {name: time for sort, name, time in _steps(manifest) if sort == what}
+    def all(self, action: str) -> Times | None:
+        """What was measured of all steps of one sort, `emit` or `scan`, by query or stream."""
+        if self.manifest is None:
+            return None
+        return {name: times[action] for name, times in self._by_name.items() if action in times}
 
+    def step(self, action: str, name: str) -> tuple[int, float] | None:
+        """Rows and milliseconds of one step, if it ran."""
+        return self._by_name.get(name, {}).get(action)
 
-def kept_state(manifest: Manifest | None, id: str) -> KeptState | None:
-    """What was measured of a side, or of what an evaluation keeps."""
-    found = measured_step(manifest, id)
-    if manifest is None or found is None:
-        return None
-    return KeptState(found.times, found.state_rows, sum(f.bytes for f in manifest.files if f.fragment == id))
+    @cached_property
+    def _by_name(self) -> dict[str, dict[str, tuple[int, float]]]:
+        found: dict[str, dict[str, tuple[int, float]]] = {}
+        for key, time in self.manifest.steps.items() if self.manifest is not None else ():
+            action, _, name = key.partition(" ")
+            found.setdefault(name, {})[action] = (time.rows, time.ms)
+        return found
 
-
-def measured_time(manifest: Manifest | None, step: str) -> tuple[int, float] | None:
-    """Rows and milliseconds of one step, if it ran."""
-    if manifest is None or step not in manifest.steps:
-        return None
-    rows, millis = manifest.steps[step]
-    return int(rows), float(millis)
-
-
-def _steps(manifest: Manifest) -> Iterator[tuple[str, str, tuple[int, float]]]:
-    for key, (rows, millis) in manifest.steps.items():
-        sort, _, name = key.partition(" ")
-        yield sort, name, (int(rows), float(millis))
+    @cached_property
+    def _kept(self) -> dict[str, tuple[int, int]]:
+        found: dict[str, tuple[int, int]] = {}
+        for file in self.manifest.files if self.manifest is not None else ():
+            rows, size = found.get(file.fragment, (0, 0))
+            found[file.fragment] = (rows + file.rows, size + file.bytes)
+        return found

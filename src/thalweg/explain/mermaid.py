@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from thalweg.explain.join_mermaid import JOIN_STYLES, join_nodes
-from thalweg.explain.join_text import join_heading
-from thalweg.explain.model import PlanView, WindowGroup, WindowStep
-from thalweg.explain.svg import edge_label
-from thalweg.explain.svg_boxes import kind_of
-from thalweg.explain.text import heading
-from thalweg.explain.words import number, quoted
+from thalweg.explain.diagrams import Box, Diagram, diagrams
+from thalweg.explain.model import PlanView
+from thalweg.explain.words import quoted
 
-STYLES = (
-    "classDef rows fill:#334155,color:#ffffff,stroke:none",
-    "classDef asked fill:#1d4ed8,color:#ffffff,stroke:none",
-    "classDef factor fill:#ffffff,color:#1f2937,stroke:#475569,stroke-dasharray:6 4",
-    "classDef old fill:#64748b,color:#ffffff,stroke:none",
-)
+STYLES = {
+    "rows": "fill:#334155,color:#ffffff,stroke:none",
+    "results": "fill:#334155,color:#ffffff,stroke:none",
+    "asked": "fill:#1d4ed8,color:#ffffff,stroke:none",
+    "factor": "fill:#ffffff,color:#1f2937,stroke:#475569,stroke-dasharray:6 4",
+    "kept": "fill:#ffffff,color:#1f2937,stroke:#475569",
+    "set": "fill:#0f766e,color:#ffffff,stroke:none",
+    "old": "fill:#64748b,color:#ffffff,stroke:none",
+}
 
 
 def flowchart(view: PlanView) -> str:
-    """A subgraph per group: the rows, the windows, and what is combined into what; and one per join."""
-    lines = ["flowchart TB"]
-    for i, group in enumerate(view.groups):
-        lines += _subgraph(f"g{i}", heading(group), _group(group, f"g{i}"))
-    for i, join in enumerate(view.joins):
-        lines += _subgraph(f"j{i}", join_heading(join), join_nodes(join, f"j{i}"))
-    styles = (*STYLES, *JOIN_STYLES) if view.joins else STYLES
-    return "\n".join([*lines, *(f"  {style}" for style in styles)])
+    """A subgraph per group of windows and per join."""
+    shown = list(diagrams(view))
+    kinds = {b.kind for d in shown for b in d.boxes}
+    lines = [line for d in shown for line in _subgraph(d)]
+    return "\n".join(["flowchart TB", *lines, *_same(shown), *(f"  classDef {k} {style}" for k, style in STYLES.items() if k in kinds)])
 
 
-def _subgraph(name: str, title: str, nodes: Iterable[str]) -> list[str]:
-    return [f'  subgraph {name}["{quoted(title)}"]', "    direction TB", *(f"    {x}" for x in nodes), "  end"]
+def _same(shown: list[Diagram]) -> Iterator[str]:
+    """A dotted line between boxes that stand for the same node."""
+    first: dict[str, str] = {}
+    for b in (b for d in shown for b in d.boxes if b.node is not None):
+        if (other := first.setdefault(b.node or "", b.key)) != b.key:
+            yield f"  {other} -. the same .- {b.key}"
 
 
-def _group(view: WindowGroup, name: str) -> Iterator[str]:
-    """Nodes in the order of the plan, each with the edge that leads to it."""
-    ids = {s.id: f"{name}w{i}" for i, s in enumerate(view.steps)}
-    rows = f"{name}rows"
-    yield f'{rows}(["rows of {quoted(view.group.stream)}"]):::rows'
-    for step in view.steps:
-        yield f'{ids[step.id]}["{_label(step)}"]:::{kind_of(step)}'
-        yield f'{ids[step.source] if step.source else rows} -->|"{edge_label(step)}"| {ids[step.id]}'
+def _subgraph(diagram: Diagram) -> Iterator[str]:
+    yield f'  subgraph {diagram.root.removesuffix("rows").removesuffix("out")}["{quoted(diagram.title)}"]'
+    yield "    direction TB"
+    for b in diagram.boxes:
+        open_, close = ("([", "])") if b.kind in ("rows", "results") else ("[", "]")
+        yield f'    {b.key}{open_}"{_label(b)}"{close}:::{b.kind}'
+    for e in diagram.edges:
+        yield f"    {e.source} -->{f'|{chr(34)}{quoted(e.label)}{chr(34)}|' if e.label else ''} {e.target}"
+    yield "  end"
 
 
-def _label(step: WindowStep) -> str:
-    e = step.expected
-    kept = f", {number(e.state_rows)} kept" if e.state_rows else ""
-    measured = f"<br/>measured {number(step.measured.rows)} rows" if step.measured and step.measured.rows is not None else ""
-    users = "factor window" if step.factor else ", ".join(map(quoted, step.queries))
-    return f"<b>{step.window}</b><br/>{number(e.rows_out)} rows{kept}<br/>cost {number(e.cost)}{measured}<br/>{users}"
+def _label(b: Box) -> str:
+    """The name bold, how many share it, and what is said below."""
+    shared = f"shared by {b.shared} queries" if b.shared > 1 else ""
+    return "<br/>".join([f"<b>{quoted(b.name)}</b>", *map(quoted, b.lines), *filter(None, [shared])])

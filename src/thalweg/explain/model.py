@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from thalweg.explain.join_model import JoinView
-from thalweg.explain.times import Times
-from thalweg.known import GroupFigures
-from thalweg.logical.windows import Window
-from thalweg.optimizer.cost.steps import StepEstimate
-from thalweg.optimizer.statistics import WindowStatistics
+from thalweg.model.query import Query, QueryInput
+from thalweg.model.windows import Window
+from thalweg.optimizer.join_plans import Considered, JoinChoice
 from thalweg.optimizer.traits import Traits
 from thalweg.optimizer.window_graph import WindowCoverageGraph
-from thalweg.plan.build import Group
-from thalweg.plan.nodes import Emission
+from thalweg.plan.groups import Group
+from thalweg.plan.nodes import Derived, Emission, Fragment, Join
+from thalweg.statistics.known import Figure, GroupFigures, InputFigures
+from thalweg.statistics.records import InputStatistics, JoinStatistics, WindowStatistics
+
+Times = Mapping[str, tuple[int, float]]
+"""Rows and milliseconds by the name of what was done: scan, lift, derive, merge, keep, emit, or the evaluation of a join."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a window did in the last batch, and the rows it keeps since.
+    """What a node did in the last batch, and what it keeps since, over all partitions.
 
     A window that is computed inside a result step has no times of its own.
     """
 
     times: Times
-    state_rows: int
+    state_rows: int = 0
+    state_bytes: int = 0
 
     @property
     def rows(self) -> int | None:
-        """The (key, instance) rows made."""
-        return next((self.times[k][0] for k in ("lift", "derive") if k in self.times), None)
+        """The rows made."""
+        return next((self.times[k][0] for k in self.times if k not in ("merge", "keep")), None)
 
     @property
     def millis(self) -> float | None:
@@ -39,26 +43,76 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class WindowStep:
-    """A window as the plan computes it: from what, how, for whom, and what that takes.
+class Expected:
+    """What a node is expected to take: rows per batch, rows of state, and work.
 
-    source: the id of the step that it reads, None for the rows. combined: instances of the source per instance.
-    inside: it is computed inside the result step of its query. ending: only until another step takes over.
+    cost: of windows, in hash-table updates per batch. nanos: of joins, in nanoseconds per second of stream.
     """
 
-    id: str
-    window: Window
-    source: str | None
-    how: str
-    combined: int
-    factor: bool
+    rows_in: float = 0.0
+    rows_out: float = 0.0
+    state_rows: float = 0.0
+    cost: float = 0.0
+    nanos: float = 0.0
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """A node with state of its own: for whom it is there, by which SQL it is made, what that takes.
+
+    queries: all that use it. given: those whose windows are given out from it. joined: those that join it.
+    combined: instances of the source per instance. inside: it is computed inside the result step of its query.
+    ending: only until another node takes over.
+    """
+
+    node: Fragment | Derived
     queries: tuple[str, ...]
-    parts: tuple[str, ...]
-    inside: bool
-    ending: bool
+    given: tuple[str, ...]
+    joined: tuple[str, ...]
     sql: str
-    expected: StepEstimate
+    expected: Expected = Expected()
+    combined: int = 0
+    factor: bool = False
+    inside: bool = False
+    ending: bool = False
     measured: Measured | None = None
+
+    @property
+    def id(self) -> str:
+        """The node's name."""
+        return self.node.id
+
+    @property
+    def window(self) -> Window:
+        """The window whose instances it has."""
+        return self.node.window
+
+    @property
+    def source(self) -> str | None:
+        """The node that it is computed from, None for the rows."""
+        return self.node.parent if isinstance(self.node, Derived) else None
+
+    @property
+    def how(self) -> str:
+        """How instances of the source are combined."""
+        return self.node.how if isinstance(self.node, Derived) else "rows"
+
+    @property
+    def fragment(self) -> Fragment:
+        """The node as the input of a join that it is."""
+        assert isinstance(self.node, Fragment)
+        return self.node
+
+
+@dataclass(frozen=True)
+class SqlStep:
+    """A statement of the plan: what it does for which node or query, and in which stage of the job it runs."""
+
+    stage: int
+    action: str
+    of: str
+    about: str
+    sql: str
 
 
 @dataclass(frozen=True)
@@ -100,21 +154,96 @@ class WindowGroup:
     aggregates: tuple[str, ...]
     traits: Traits
     graph: WindowCoverageGraph
-    steps: tuple[WindowStep, ...]
+    steps: tuple[NodeView, ...]
     costs: ModeCosts
     statistics: KnownStatistics
     left_out: int = 0
 
-    def children(self, id: str | None) -> tuple[WindowStep, ...]:
-        """The steps that read a step, or the rows."""
+    def children(self, id: str | None) -> tuple[NodeView, ...]:
+        """The nodes that read a node, or the rows."""
         return tuple(sorted((s for s in self.steps if s.source == id), key=lambda s: (s.window, s.how)))
+
+
+@dataclass(frozen=True)
+class InputView:
+    """An input of a join with what is known of it, and where that comes from."""
+
+    given: QueryInput
+    statistics: InputStatistics
+    figures: InputFigures
+
+
+@dataclass(frozen=True)
+class JoinRun:
+    """One way in which a join is being computed: a query has two while one plan hands over to another.
+
+    emission: which instants of it the query is given. queries: all that are given results of it. expected: of the join without its
+    inputs. steps: as for some example instants, as the SQL depends on them.
+    """
+
+    join: Join
+    emission: Emission
+    queries: tuple[str, ...]
+    sides: tuple[NodeView, ...]
+    cost: Considered
+    expected: Expected
+    steps: tuple[SqlStep, ...]
+    measured: Measured | None = None
+
+    @property
+    def choice(self) -> JoinChoice:
+        """The plan."""
+        return self.cost.choice
+
+    @property
+    def ending(self) -> bool:
+        """Whether it is there only until another takes over."""
+        return self.emission.until is not None
+
+
+@dataclass(frozen=True)
+class JoinView:
+    """A join query: what it joins, what computes it, and all the plans that it could have.
+
+    runs: the newest last. plans: those that the settings leave open, cheapest first. settings: those that leave less than all
+    plans open. freely: the cheapest plan if they did not. paper: costs of LAP and the EAPs by the early-aggregation paper.
+    finished: what was measured of making results; changes: of what EMIT CHANGES remembers.
+    """
+
+    query: Query
+    inputs: tuple[InputView, ...]
+    statistics: JoinStatistics
+    groups: Figure
+    batch: Figure
+    runs: tuple[JoinRun, ...]
+    plans: tuple[Considered, ...]
+    settings: tuple[str, ...]
+    freely: Considered
+    paper: Mapping[str, float]
+    finished: tuple[int, float] | None = None
+    changes: Measured | None = None
+
+    @property
+    def run(self) -> JoinRun:
+        """The plan in force, or the one that is coming into force."""
+        return self.runs[-1]
+
+    @property
+    def sides(self) -> tuple[NodeView, ...]:
+        """What is kept of the inputs of all runs, each once."""
+        return tuple({s.id: s for r in self.runs for s in r.sides}.values())
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is something of the last batch to say."""
+        return any(r.measured is not None for r in self.runs)
 
 
 @dataclass(frozen=True)
 class Result:
     """What one window of one query is emitted from, and by which SQL.
 
-    together: the id of the step that it is computed from in one pass with other windows of its query.
+    together: the id of the node that it is computed from in one pass with other windows of its query.
     """
 
     emission: Emission
@@ -124,22 +253,51 @@ class Result:
 
 @dataclass(frozen=True)
 class PlanView:
-    """A plan as EXPLAIN shows it: groups of windows, and joins. `emitted` and `scanned` are measured, by query and by stream."""
+    """A plan as EXPLAIN shows it: groups of windows, and joins, over nodes that they share.
+
+    nodes: all that is kept, in the order of computation. steps: every statement in the order of running. alike: the queries that
+    ask the same, explained or not. `emitted` and `scanned` are measured, by query and by stream.
+    """
 
     mode: str
+    nodes: tuple[NodeView, ...]
     groups: tuple[WindowGroup, ...]
+    joins: tuple[JoinView, ...]
     results: tuple[Result, ...]
+    steps: tuple[SqlStep, ...]
+    alike: tuple[tuple[str, ...], ...]
     batch: int | None = None
     emitted: Times | None = None
     scanned: Times | None = None
-    joins: tuple[JoinView, ...] = ()
+
+    @property
+    def windowed(self) -> tuple[str, ...]:
+        """The windowed queries explained."""
+        return tuple(dict.fromkeys(r.emission.query for r in self.results))
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The windowed queries explained."""
-        return tuple(dict.fromkeys(r.emission.query for r in self.results))
+        """All queries explained."""
+        return (*self.windowed, *(j.query.name for j in self.joins))
+
+    @property
+    def runs(self) -> tuple[JoinRun, ...]:
+        """The joins that are computed, each once whoever asks."""
+        return tuple({r.join.id: r for j in self.joins for r in j.runs}.values())
 
     @property
     def ending(self) -> tuple[Result, ...]:
         """Results that another plan takes over from: a switch is in progress."""
         return tuple(r for r in self.results if r.emission.until is not None)
+
+    @cached_property
+    def leaders(self) -> Mapping[str, str]:
+        """The query that stands for each explained one: the first explained one of those that ask the same."""
+        explained = set(self.queries)
+        alike = ([q for q in names if q in explained] for names in self.alike)
+        return {q: names[0] for names in alike for q in names}
+
+    @property
+    def distinct_joins(self) -> tuple[JoinView, ...]:
+        """The joins without those that another one stands for."""
+        return tuple(j for j in self.joins if self.leaders[j.query.name] == j.query.name)

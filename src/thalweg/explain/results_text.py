@@ -13,8 +13,9 @@ def result_lines(view: PlanView) -> Iterator[str]:
     """What each query emitted in the last batch, and what was read of each stream."""
     if view.emitted is None or view.scanned is None:
         return
+    ran_as = {q: names[0] for names in view.alike for q in names}
     rows = [(f"scan {n}", "", *t) for n, t in view.scanned.items()]
-    rows += [(f"emit {q}", _windows_inside(view, q), *view.emitted.get(q, (0, 0.0))) for q in view.queries]
+    rows += [(f"emit {q}", _windows_inside(view, q), *view.emitted.get(ran_as[q], (0, 0.0))) for q in view.windowed if q == view.leaders[q]]
     names = max((len(r[0]) for r in rows), default=0)
     yield f"{f'batch {view.batch}':<{names}}{'rows':>12}{'ms':>10}"
     for name, inside, count, millis in rows:
@@ -22,7 +23,7 @@ def result_lines(view: PlanView) -> Iterator[str]:
 
 
 def _windows_inside(view: PlanView, query: str) -> str:
-    inside = {str(s.window): None for g in view.groups for s in g.steps if s.inside and query in s.queries}
+    inside = {str(s.window): None for g in view.groups for s in g.steps if s.inside and query in s.given}
     return f"   with {listed(list(inside), 60)}" if inside else ""
 
 
@@ -51,5 +52,5 @@ def _place(result: Result) -> tuple[str, str]:
 def _origin(view: PlanView, result: Result) -> str:
     """What a result is computed from."""
     steps = {s.id: s for g in view.groups for s in g.steps}
-    sources = [steps[id].source for id in result.emission.fragments if id in steps]
+    sources = [steps[id].source for id in result.emission.nodes if id in steps]
     return joined(dict.fromkeys("from rows" if s is None else f"from {steps[s].window}" for s in sources))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from html import escape
 
 from thalweg.explain.layout import Point
+
+WIDTH = 1320.0
+MARGIN = 24.0
 
 STYLE = """
 text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2937 }
@@ -16,7 +20,9 @@ text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 .number { font-variant-numeric: tabular-nums }
 .wire { fill: none; stroke: #94a3b8; stroke-width: 1.4 }
 .label { font-size: 11px; fill: #475569 }
-.rows { fill: #334155 }
+.rows, .results { fill: #334155 }
+.shared { fill: #f59e0b }
+.count { font-size: 10px; font-weight: 600; fill: #1f2937 }
 .asked { fill: #1d4ed8 }
 .old { fill: #64748b }
 .factor { fill: #ffffff; stroke: #475569; stroke-width: 1.5; stroke-dasharray: 6 4 }
@@ -30,6 +36,15 @@ text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 .chosen { fill: #1d4ed8 }
 .line { stroke: #e2e8f0 }
 """
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A piece of the picture and where it ends."""
+
+    parts: tuple[str, ...]
+    right: float
+    bottom: float
 
 
 def document(width: float, height: float, title: str, parts: Iterable[str]) -> str:

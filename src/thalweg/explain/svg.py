@@ -1,107 +1,110 @@
-"""EXPLAIN as a picture: for each group the tree of its windows, from the rows on top, and what each mode would cost; then joins."""
+"""EXPLAIN as a picture: a diagram for each group of windows and each join, and beside it what its plans would cost."""
 
 from __future__ import annotations
 
-from thalweg.explain.join_boxes import side_kind
-from thalweg.explain.join_svg import join_picture
-from thalweg.explain.layout import Block, Size, Wire, laid_out
-from thalweg.explain.model import PlanView, WindowGroup, WindowStep
-from thalweg.explain.shapes import box, document, line, text, wire
-from thalweg.explain.svg_boxes import BOX, LINE, ROWS_HEIGHT, kind_of, rows_box, step_box
-from thalweg.explain.svg_costs import COSTS_WIDTH, cost_chart, costs_height
-from thalweg.explain.svg_page import MARGIN, WIDTH, Drawn
-from thalweg.explain.text import heading, statistics_text, title
+from thalweg.explain.charts import Chart, drawn_chart, mode_chart, plans_chart
+from thalweg.explain.diagrams import Box, Diagram, diagrams
+from thalweg.explain.layout import Block, Placed, Size, laid_out
+from thalweg.explain.model import PlanView
+from thalweg.explain.shapes import MARGIN, WIDTH, Drawn, box, document, hinted, line, text, wire
+from thalweg.explain.summary import title
 from thalweg.explain.words import cut
 
-TOP, HEAD, GAP = 56.0, 84.0, 28.0
-ROWS = ""
-"""The key of the box that stands for the rows."""
-
+TOP, GAP, NAME, LINE, PADDING = 56.0, 28.0, 30.0, 16.0, 10.0
+WIDE, JOIN_WIDE, ROWS = 216.0, 276.0, 46.0
 LEGEND = {
-    "asked": "window that queries ask for",
+    "asked": "window that queries ask for, or join",
     "factor": "factor window, computed for other windows only",
     "kept": "input of a join kept as rows",
-    "set": "input of a join aggregated early",
+    "set": "input of a join partially aggregated before the shuffle",
     "old": "until the switch is over",
+    "shared": "shared by so many queries",
 }
-EXPECTED = "rows, kept: (key, instance) rows expected per batch, and between batches; bar: cost beside the dearest window's"
+EXPECTED = "rows, kept: rows expected per batch, and between batches; bar: cost beside the dearest window's"
 JOINS = "a join's ms/s: work per second of stream; pairs: joined rows made"
-RAN = "; ran: the last batch"
+RAN = "ran: the last batch"
 
 
-def picture(view: PlanView) -> str:
+def picture(view: PlanView, papers: bool = False) -> str:
     """The whole plan as SVG text."""
-    drawn: list[Drawn] = []
-    for group in view.groups:
-        drawn.append(_group(group, view, drawn[-1].bottom + GAP if drawn else TOP))
-    for join in view.joins:
-        drawn.append(join_picture(join, drawn[-1].bottom + GAP if drawn else TOP))
-    right = max((d.right for d in drawn), default=MARGIN + COSTS_WIDTH)
+    shown, drawn = list(diagrams(view)), list[Drawn]()
+    charts = [*(mode_chart(g, view.mode, papers) for g in view.groups), *(plans_chart(j) for j in view.distinct_joins)]
+    for diagram, chart in zip(shown, charts, strict=True):
+        drawn.append(_section(diagram, chart, drawn[-1].bottom + GAP if drawn else TOP))
+    right = max((d.right for d in drawn), default=600.0)
     rules = [TOP, *(d.bottom + GAP for d in drawn)]
     parts = [text(MARGIN, 36, title(view), "title"), *(line(MARGIN, right, y) for y in rules), *(p for d in drawn for p in d.parts)]
-    return document(right + MARGIN, rules[-1] + 62, title(view), [*parts, *_legend(view, rules[-1] + 8)])
+    legend = _legend(view, {k for d in shown for b in d.boxes for k in (b.kind, *(["shared"] if b.shared > 1 else []))}, rules[-1] + 8)
+    return document(max(right, legend.right) + MARGIN, legend.bottom, title(view), [*parts, *legend.parts])
 
 
-def _group(view: WindowGroup, plan: PlanView, y: float) -> Drawn:
-    """A heading, the tree, and the costs beside it where there is room, else below."""
-    size = (BOX[0], BOX[1] + (LINE if plan.batch is not None else 0))
-    tree = laid_out(ROWS, lambda id: [s.id for s in view.children(id or None)], size, WIDTH - 2 * MARGIN)
-    top = y + HEAD - size[1] + ROWS_HEIGHT
-    x, below = tree.width + 3 * MARGIN, top + tree.height
-    at = (x, y + HEAD) if x + COSTS_WIDTH <= WIDTH else (MARGIN, below + MARGIN)
-    right = max(MARGIN + tree.width, at[0] + COSTS_WIDTH)
-    costs = cost_chart(view, plan.mode, *at)
-    parts = (*_head(view, y, right - MARGIN), *_tree(view, tree.moved(MARGIN, top), size), *costs)
-    return Drawn(parts, right, max(below, at[1] + costs_height(view, plan.mode)))
+def _section(diagram: Diagram, chart: Chart, y: float) -> Drawn:
+    """A heading, the boxes, and the costs beside them where there is room, else below."""
+    size = (JOIN_WIDE if diagram.into_root else WIDE, NAME + LINE * max(len(b.lines) for b in diagram.boxes) + 14)
+    block = _placed(diagram, size)
+    top = y + 30 + 18 * len(diagram.notes) + 16 - (size[1] - ROWS)
+    block, x = block.moved(MARGIN, top), block.width + 3 * MARGIN
+    below = top + block.height - (size[1] - ROWS if diagram.into_root else 0)
+    at = (x, y + 30 + 18 * len(diagram.notes) + 16) if x + chart.width <= WIDTH else (MARGIN, below + MARGIN)
+    costs = drawn_chart(chart, *at)
+    right = max(MARGIN + block.width, costs.right)
+    head = [text(MARGIN, y + 26, cut(diagram.title, int(right / 8.5)), "group")]
+    head += [text(MARGIN, y + 46 + 18 * i, cut(note, int(right / 6.3)), "quiet") for i, note in enumerate(diagram.notes)]
+    return Drawn((*head, *_tree(diagram, block, size), *costs.parts), right, max(below, costs.bottom))
 
 
-def _head(view: WindowGroup, y: float, width: float) -> list[str]:
-    """What the group is, who asks, and what is known of its stream."""
-    return [
-        text(MARGIN, y + 26, cut(heading(view), int(width / 8.5)), "group"),
-        text(MARGIN, y + 46, cut(f"{', '.join(view.aggregates) or 'groups'} for {', '.join(view.queries)}", int(width / 6.5))),
-        text(MARGIN, y + 64, cut(statistics_text(view.statistics), int(width / 6.5)), "quiet"),
-    ]
+def _placed(diagram: Diagram, size: Size) -> Block:
+    """Where the boxes stand: what is read above what reads it."""
+    following: dict[str, list[str]] = {}
+    for e in diagram.edges:
+        near, far = (e.target, e.source) if diagram.into_root else (e.source, e.target)
+        following.setdefault(near, []).append(far)
+    block = laid_out(diagram.root, lambda key: following.get(key, []), size, WIDTH - 2 * MARGIN)
+    return block.upside_down(size) if diagram.into_root else block
 
 
-def _tree(view: WindowGroup, block: Block, size: Size) -> list[str]:
-    steps = {s.id: s for s in view.steps}
-    most = max((s.expected.cost for s in view.steps), default=1.0)
+def _tree(diagram: Diagram, block: Block, size: Size) -> list[str]:
+    boxes = {b.key: b for b in diagram.boxes}
+    labels = {e.target: e.label for e in diagram.edges}
     parts = [wire(w.points, w.into is not None) for w in block.wires]
-    parts += [_label(w, steps[w.into]) for w in block.wires if w.into is not None]
-    for b in block.boxes:
-        parts.append(rows_box(view, b.x, b.y, size) if b.key == ROWS else step_box(steps[b.key], b.x, b.y, size, most))
-    return parts
+    parts += [text(w.points[0][0] + 6, w.points[0][1] + 16, labels[w.into], "label") for w in block.wires if w.into and labels.get(w.into)]
+    return parts + [_box(boxes[p.key], p, size) for p in block.boxes]
 
 
-def _label(w: Wire, step: WindowStep) -> str:
-    """How many instances are combined, beside the arrow into a window."""
-    (x, y), _ = w.points
-    return text(x + 6, y + 16, edge_label(step), "label")
+def _box(b: Box, at: Placed, size: Size) -> str:
+    """A box in the room that there is for one: rows at its foot, where their wire begins, results at its head, all else filling it."""
+    on = "" if b.kind in ("factor", "kept") else " on"
+    if b.kind in ("rows", "results"):
+        y = at.y + size[1] - ROWS if b.kind == "rows" else at.y
+        middle = at.x + size[0] / 2
+        said = [text(middle, y + 19, b.name, "name on", "middle")]
+        said += [text(middle, y + 35 + LINE * i, words, "small on", "middle") for i, words in enumerate(b.lines)]
+        return hinted(b.hint, [box(at.x, y, size[0], ROWS, b.kind, 14), *said])
+    said = [text(at.x + PADDING, at.y + 20, b.name, f"name{on}")]
+    said += [text(at.x + PADDING, at.y + 38 + LINE * i, words, f"small{on}") for i, words in enumerate(b.lines)]
+    if b.part is not None:
+        said.append(box(at.x + PADDING, at.y + size[1] - 9, max((size[0] - 2 * PADDING) * b.part, 1), 3, "share", 1.5))
+    return hinted(b.hint, [box(at.x, at.y, *size, b.kind), *said, *_badge(b, at, size)])
 
 
-def edge_label(step: WindowStep) -> str:
-    """How a window comes from what it is computed from."""
-    if step.source is None:
-        return "each row"
-    if step.how == "prefix":
-        return f"{step.combined} running totals"
-    return f"{step.combined:,} combined{', sparse' if step.how == 'sparse' else ''}"
+def _badge(b: Box, at: Placed, size: Size) -> list[str]:
+    """By how many queries a box is shared."""
+    if b.shared < 2:
+        return []
+    x, y = at.x + size[0] - 36, at.y + 7
+    return [box(x, y, 28, 16, "shared", 8), text(x + 14, y + 12, f"{b.shared}", "count", "middle")]
 
 
-def _legend(view: PlanView, y: float) -> list[str]:
+def _legend(view: PlanView, kinds: set[str], y: float) -> Drawn:
     """What the boxes that there are mean."""
-    said = [EXPECTED] if view.groups or not view.joins else []
-    said = [*said, *([JOINS] if view.joins else [])]
-    parts, x = [text(MARGIN, y + 14, "; ".join(said) + (RAN if view.batch is not None else ""), "quiet small")], MARGIN
+    said = [*([EXPECTED] if view.groups or not view.joins else []), *([JOINS] if view.joins else [])]
+    parts, x, right = [text(MARGIN, y + 14, "; ".join([*said, *([RAN] if view.batch is not None else [])]), "quiet small")], MARGIN, 0.0
+    top = y + 26
     for kind, words in LEGEND.items():
-        if kind in _kinds(view):
-            parts += [box(x, y + 26, 22, 12, kind, 3), text(x + 30, y + 36, words, "quiet small")]
-            x += 64 + 6 * len(words)
-    return parts
-
-
-def _kinds(view: PlanView) -> set[str]:
-    """The sorts of boxes that there are."""
-    kinds = {kind_of(s) for g in view.groups for s in g.steps}
-    return kinds | {side_kind(r, s.side) for j in view.joins for r in j.runs for s in r.sides}
+        if kind in kinds:
+            width = 64 + 5.6 * len(words)
+            if x + width > WIDTH:
+                x, top = MARGIN, top + 20
+            parts += [box(x, top, 22, 12, kind, 3), text(x + 30, top + 10, words, "quiet small")]
+            x, right = x + width, max(right, x + width)
+    return Drawn(tuple(parts), right, top + 36)

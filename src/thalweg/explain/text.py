@@ -7,82 +7,64 @@ from textwrap import wrap
 
 from thalweg.explain.costs_text import cost_lines
 from thalweg.explain.coverage import coverage_lines
-from thalweg.explain.join_runs_text import join_sql_lines
+from thalweg.explain.glossary import glossary
 from thalweg.explain.join_text import join_lines
 from thalweg.explain.model import KnownStatistics, PlanView, WindowGroup
 from thalweg.explain.results_text import result_lines, switch_lines
-from thalweg.explain.tree import INSIDE, tree
-from thalweg.explain.words import WIDTH, counted, joined, number, plain_sql, share_text
-from thalweg.logical.windows import duration_text
-from thalweg.optimizer.plan_windows import MODES
+from thalweg.explain.steps import STAGES
+from thalweg.explain.summary import is_folded, summary_lines, title
+from thalweg.explain.tree import tree
+from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, duration, labelled, listed, number, plain_sql, share_text, short_ids
 from thalweg.optimizer.traits import Traits
 
-INDENT = "  "
-COSTS = "engine: hash-table updates in a batch; paper: events in a period R at one per time unit"
-ROWS = "rows in, rows out: expected per batch; state rows: kept between batches"
-MEASURED = f"measured, ms: of the last batch, added over its tasks; {INSIDE}: measured with the results of its query"
+MOST = 40
+"""Windows of a group that are shown unless all are asked for."""
 
-JOINS = (
-    "joins, ms/s: work per second of stream; state rows, bytes: kept; pairs/s: joined rows made",
-    "of best: beside the cheapest plan; >: in force; <: until the handover is over",
-)
-
-PAPER = "by the paper: the plans by the formulas of early aggregation, beside its cheapest"
+ROOM = WIDTH - LABEL - 2
 
 
-def plan_text(view: PlanView, verbose: bool = False) -> str:
-    """The whole plan: each group before and after, its costs, the joins, then results and switches."""
-    blocks = [[title(view)], *(list(_group(g, view, verbose)) for g in view.groups)]
-    blocks += [list(join_lines(j, verbose)) for j in view.joins]
-    blocks += [list(lines) for lines in (result_lines(view), switch_lines(view), _steps(view) if verbose else ())]
-    blocks.append(_legend(view))
-    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block)
+def plan_text(view: PlanView, verbose: bool = False, papers: bool = False) -> str:
+    """The whole plan: a summary, each group before and after, the joins, results and switches, and the words used."""
+    blocks: list[Iterable[str]] = [[title(view), *summary_lines(view)]]
+    if verbose or not is_folded(view):
+        blocks += [_group(g, view, verbose, papers) for g in view.groups]
+        blocks += [join_lines(j, verbose, papers) for j in view.distinct_joins]
+    blocks += [result_lines(view), switch_lines(view), _steps(view) if verbose else ()]
+    said = "\n\n".join("\n".join(line.rstrip() for line in block) for block in map(list, blocks) if block)
+    words = [line for word in glossary(said) for line in wrap(word, WIDTH, subsequent_indent=INDENT)]
+    return "\n".join([said, *(["", *words] if words else [])])
 
 
-def _legend(view: PlanView) -> list[str]:
-    costs = [COSTS] if any(len(g.costs.same) < len(MODES) for g in view.groups) else []
-    windows = [*costs, MEASURED if view.batch is not None else ROWS] if view.groups else []
-    paper = [PAPER] if any(j.paper for j in view.joins) else []
-    return [*windows, *(JOINS if view.joins else ()), *paper]
-
-
-def title(view: PlanView) -> str:
-    """What is explained, in a line."""
-    asked = len({(g.group, s.window) for g in view.groups for s in g.steps if s.queries})
-    factors = len({s.id for g in view.groups for s in g.steps if s.factor})
-    parts = [counted(len(view.queries) + len(view.joins), "query", "queries")]
-    parts += [counted(asked, "window")] if view.groups or not view.joins else []
-    parts += [counted(factors, "factor window")] if factors else []
-    parts += [counted(len(view.joins), "join")] if view.joins else []
-    measured = f"; measured in batch {view.batch}" if view.batch is not None else ""
-    mode = f" ({view.mode})" if view.groups or not view.joins else ""
-    return f"plan{mode}: {', '.join(parts)}{measured}"
-
-
-def _group(g: WindowGroup, view: PlanView, verbose: bool) -> Iterator[str]:
-    yield from _wrapped("", heading(g))
-    yield from _wrapped("queries     ", ", ".join(g.queries))
-    yield from _wrapped("aggregates  ", f"{', '.join(g.aggregates) or 'none'} ({_kind(g.traits)})")
+def _group(g: WindowGroup, view: PlanView, verbose: bool, papers: bool) -> Iterator[str]:
+    every = None if verbose else MOST
+    yield from wrap(heading(g), WIDTH, subsequent_indent=INDENT * 2)
+    yield from labelled("queries", ", ".join(g.queries) if verbose else listed(g.queries, ROOM))
+    kind = f" ({_kind(g.traits)})"
+    calls = ", ".join(g.aggregates) if verbose else listed(g.aggregates, 3 * ROOM)
+    yield from labelled("aggregates", f"{calls or 'none'}{kind}")
     chosen = f"; where: {share_text(g.statistics.figures.share)}" if g.group.where else ""
-    yield from _wrapped("statistics  ", statistics_text(g.statistics) + chosen)
+    yield from labelled("statistics", statistics_text(g.statistics) + chosen)
     yield ""
-    yield from _indented(["before"])
+    yield f"{INDENT}before"
     yield from _indented(coverage_lines(g, WIDTH - 4, verbose), 2)
     yield ""
-    head, *rest = tree(g, view.batch is not None, WIDTH - 2)
+    head, *rest = tree(g, view.batch is not None, WIDTH - 2, every)
     yield from _indented([f"after{head[5:]}", *rest])
     if g.left_out:
-        yield from _indented([f"(and {counted(g.left_out, 'window')} for other queries)"])
+        yield f"{INDENT}(and {counted(g.left_out, 'window')} for other queries)"
     yield from _indented(_shared(g, view))
     yield ""
-    yield from _indented(cost_lines(g, view.mode))
+    yield from _indented(cost_lines(g, view.mode, papers))
 
 
 def _shared(g: WindowGroup, view: PlanView) -> Iterable[str]:
-    """The windows that another kind of aggregates of the same group uses too."""
+    """What another kind of aggregates of the same group uses too, and what is the input of a join."""
     others = {s.id for other in view.groups if other is not g and other.group == g.group for s in other.steps}
     if windows := [str(s.window) for s in g.steps if s.id in others]:
-        yield from wrap(f"({joined(windows)}: computed once for all aggregates of {g.group.stream}{_keys(g)})", WIDTH - 2)
+        yield from wrap(f"({listed(windows, 70)}: computed once for all aggregates of {g.group.stream}{_keys(g)})", WIDTH - 2)
+    for s in g.steps:
+        if s.joined:
+            yield f"({s.window}: also what is kept for the join of {listed(s.joined, 50)})"
 
 
 def _keys(g: WindowGroup) -> str:
@@ -107,34 +89,20 @@ def statistics_text(known: KnownStatistics) -> str:
     """What the engine's cost is reckoned from."""
     v, f = known.values, known.figures
     rate = f"{number(v.rate)} rows/s" + (f" ({f.rate.origin})" if f.rate.origin != f.batch.origin else "")
-    batches = f"in batches of {_duration(v.batch)} ({f.batch.origin})"
+    batches = f"in batches of {duration(v.batch)} ({f.batch.origin})"
     return f"{rate} {batches}, {number(v.keys)} keys ({f.keys.origin})"
 
 
-def _duration(micros: int) -> str:
-    """A duration that is nowhere exact."""
-    return duration_text(micros) if micros % 1_000_000 == 0 else f"{number(micros / 1e6)} seconds"
-
-
 def _steps(view: PlanView) -> Iterator[str]:
-    """The SQL of every step, as it runs."""
+    """The SQL of every step, as it runs but for short names."""
     yield "steps"
-    seen = set()
-    for step in (s for g in view.groups for s in g.steps):
-        if step.id not in seen and not step.inside:
-            seen.add(step.id)
-            yield from _indented([f"{'lift' if step.source is None else 'derive'} {step.id}: {step.window}", f"  {step.sql}"])
-    for result in view.results:
-        together = f" (in one pass with other windows from {result.together})" if result.together else ""
-        yield from _indented([f"emit {result.emission.query}: {result.emission.window_id}{together}", f"  {result.sql}"])
-    yield from _indented(join_sql_lines(view.joins))
+    for stage, words in STAGES.items():
+        steps = [s for s in view.steps if s.stage == stage]
+        yield from [f"{INDENT}stage {stage}: {words}"] if steps else []
+        for s in steps:
+            yield from _indented([f"{s.action} {short_ids(s.of)}: {s.about}"], 2)
+            yield from _indented(short_ids(s.sql).splitlines(), 3)
 
 
 def _indented(lines: Iterable[str], times: int = 1) -> Iterator[str]:
     return (INDENT * times + line for line in lines)
-
-
-def _wrapped(label: str, text: str) -> Iterator[str]:
-    """Text after a label, further lines below its beginning; the heading of a group has none."""
-    first = f"{INDENT}{label}" if label else ""
-    yield from wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first) if label else INDENT * 2)

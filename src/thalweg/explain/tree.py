@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from thalweg.explain.model import WindowGroup, WindowStep
-from thalweg.explain.words import WIDTH, cut, listed, number, window_text
+from thalweg.explain.model import NodeView, WindowGroup
+from thalweg.explain.words import WIDTH, counted, cut, listed, number, window_text
 
 GAP = 2
 LEAST = 20
@@ -14,7 +14,7 @@ LEAST = 20
 INSIDE = "·"
 """Stands for what is measured with the results of a query only."""
 
-Column = tuple[str, Callable[[WindowStep], str]]
+Column = tuple[str, Callable[[NodeView], str]]
 """A header and the text of a cell."""
 
 EXPECTED: tuple[Column, ...] = (
@@ -37,9 +37,11 @@ MEASURED: tuple[Column, ...] = (
 )
 
 
-def tree(view: WindowGroup, measured: bool, width: int = WIDTH) -> Iterator[str]:
-    """Lines: a header, the rows, and every window below what it is computed from."""
+def tree(view: WindowGroup, measured: bool, width: int = WIDTH, most: int | None = None) -> Iterator[str]:
+    """Lines: a header, the rows, and every window below what it is computed from; of more than so many only the first."""
     drawn = list(branches(view))
+    left_out = max(len(drawn) - most, 0) if most is not None else 0
+    drawn = drawn[: len(drawn) - left_out]
     columns = [[head, "", *(cell(s) for _, s in drawn)] for head, cell in (MEASURED if measured else EXPECTED)]
     middle = ["".join(" " * GAP + text for text in line) for line in zip(*map(_aligned, columns), strict=True)]
     room = width - len(middle[0]) - GAP
@@ -49,9 +51,11 @@ def tree(view: WindowGroup, measured: bool, width: int = WIDTH) -> Iterator[str]
     right = ["for", "", *(users(s, room - left) for _, s in drawn)]
     for line in zip(names, middle, right, strict=True):
         yield f"{line[0]:<{left}}{line[1]}{' ' * GAP}{line[2]}".rstrip()
+    if left_out:
+        yield f"... and {counted(left_out, 'more window')}, in the verbose form"
 
 
-def branches(view: WindowGroup, id: str | None = None, stem: str = "") -> Iterator[tuple[str, WindowStep]]:
+def branches(view: WindowGroup, id: str | None = None, stem: str = "") -> Iterator[tuple[str, NodeView]]:
     """Each window with the box characters that lead to it, sources before the windows that read them."""
     children = view.children(id)
     for i, step in enumerate(children):
@@ -60,13 +64,13 @@ def branches(view: WindowGroup, id: str | None = None, stem: str = "") -> Iterat
         yield from branches(view, step.id, stem + ("   " if last else "│  "))
 
 
-def users(step: WindowStep, width: int) -> str:
+def users(step: NodeView, width: int) -> str:
     """The queries that a window is for, or that it is a factor window."""
     mark = " (old)" if step.ending else ""
-    return "(factor)" if step.factor else cut(listed(step.queries, width - len(mark)) + mark, width)
+    return "(factor)" if step.factor else cut(listed(step.given or step.queries, width - len(mark)) + mark, width)
 
 
-def _names(drawn: Sequence[tuple[str, WindowStep]], room: int) -> list[str]:
+def _names(drawn: Sequence[tuple[str, NodeView]], room: int) -> list[str]:
     """The windows in full, or all of them in short where one would be too long."""
     full = [stem + str(s.window) for stem, s in drawn]
     if max(map(len, full), default=0) <= room:
@@ -84,6 +88,6 @@ def _nonzero(value: float) -> str:
     return number(value) if value else ""
 
 
-def _measured(step: WindowStep, value: float | None) -> str:
+def _measured(step: NodeView, value: float | None) -> str:
     """A measured value; a window that is computed inside a result step has none of its own."""
     return number(value) if value is not None else INSIDE if step.inside else ""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from textwrap import wrap
 
-from thalweg.known import Figure
-from thalweg.logical.query import Aggregate
-from thalweg.logical.windows import Window, duration_text
+from thalweg.model.query import Aggregate
+from thalweg.model.windows import Window, duration_text
+from thalweg.statistics.known import Figure
 
 WIDTH = 110
 """The columns that a terminal is taken to have."""
+
+INDENT = "  "
+LABEL = 12
+"""The columns of a label, as `queries`."""
 
 _SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NAMES = {"COUNT_ROWS": "COUNT(*)"}
@@ -25,13 +31,22 @@ def number(value: float) -> str:
     ['0', '0.004', '7.2', '600', '10.0k', '61.8k', '1.25M', '3.2e+20']
     """
     if value >= 1e15:
-        return f"{value:.1e}"
+        return scientific(value)
     if value < 99.95:
         return _trimmed(f"{value:.1f}" if value >= 0.95 or value == 0 else f"{value:.1g}")
     if round(value) < 10_000:
         return f"{value:,.0f}"
     scale, letter = next((s, n) for s, n in _SCALES if value >= s)
     return f"{_three(value / scale)}{letter}"
+
+
+def scientific(value: float) -> str:
+    """A number by its first digits and its power of ten, also where no float could hold it.
+
+    >>> scientific(1_250_000_000), scientific(7 * 10**5000)
+    ('1.2e+09', '7.0e+5000')
+    """
+    return f"{value:.1e}" if value < 1e300 else f"{Decimal(value):.1e}"
 
 
 def _three(value: float) -> str:
@@ -104,7 +119,9 @@ def untried(sql: str) -> str:
 def call_text(aggregate: Aggregate) -> str:
     """An aggregate as a query writes it."""
     args = ", ".join([*(plain_sql(a.sql) for a in aggregate.args), *aggregate.params])
-    call = _NAMES.get(aggregate.function, f"{aggregate.function}({args})").replace("COUNT_DISTINCT(", "COUNT(DISTINCT ")
+    call = (
+        _NAMES.get(aggregate.function, f"{aggregate.function}({args})").replace("COUNT_DISTINCT(", "COUNT(DISTINCT ").replace("_WIDE(", "(")
+    )
     return f"{call} FILTER (WHERE {plain_sql(aggregate.where.sql)})" if aggregate.where else call
 
 
@@ -128,18 +145,42 @@ def short_duration(micros: int) -> str:
     return f"{count} {_SHORT[unit.rstrip('s')]}"
 
 
+def duration(micros: float) -> str:
+    """A duration that is nowhere exact.
+
+    >>> duration(60_000_000), duration(1_234_567.8)
+    ('1 minute', '1.2 seconds')
+    """
+    return duration_text(int(micros)) if micros % 1e6 == 0 else f"{number(micros / 1e6)} seconds"
+
+
+def labelled(label: str, text: str) -> Iterator[str]:
+    """Text after a label, further lines below its beginning."""
+    first = f"{INDENT}{label:<{LABEL}}"
+    yield from wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
+
+
 def listed(names: Sequence[str], width: int) -> str:
     """Names with commas, as many as fit, and how many more there are.
 
     >>> listed(["red", "green", "blue"], 12), listed(["red", "green", "blue"], 16)
     ('red and 2 more', 'red, green, blue')
     """
-    for count in range(len(names), 1, -1):
+    for count in range(min(len(names), width // 3 + 1), 1, -1):
         rest = len(names) - count
         text = ", ".join(names[:count]) + (f" and {rest} more" if rest else "")
         if len(text) <= width:
             return text
     return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
+
+
+def short_ids(text: str) -> str:
+    """Text with names of nodes and of their columns for people: what they are of, and the first digits of their meaning.
+
+    >>> short_ids('bid_0123456789abcdef0123456789abcdef, "bid_1"')
+    'bid_012345, "bid_1"'
+    """
+    return re.sub(r"_([0-9a-f]{6})[0-9a-f]{26}(?![0-9a-f])", r"_\1", text)
 
 
 def cut(text: str, width: int) -> str:

@@ -7,7 +7,7 @@ hopping W2 serves aggregates that bear no overlap.
 
 from __future__ import annotations
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.coverage import partitioned_by
 from thalweg.optimizer.traits import Features, Traits
 

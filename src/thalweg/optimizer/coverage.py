@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 
 Relation = Callable[[Window, Window], bool]
 """Whether W1 can be computed from W2: `covered_by` or `partitioned_by`."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.coverage import covering_multiplier
 from thalweg.optimizer.units import in_microseconds
+from thalweg.plan.pieces import Pieces, covering
 
 
 @dataclass(frozen=True)
@@ -57,24 +58,24 @@ class Forest:
         return tuple(s for s in self.steps if s.source == window)
 
 
-def pieces(step: Step) -> tuple[int, ...]:
+def pieces(step: Step) -> Pieces:
     """The instances of the source that make up instance m, counted from `base(step, m)`.
 
     For `prefix`, the slots before which the two running totals end: their difference is the instance.
 
-    >>> pieces(Step(Window(10, 2), Window(4, 2), "sparse", 3)), pieces(Step(Window(10, 2), Window(4, 2), "all", 4))
-    ((0, 2, 3), (0, 1, 2, 3))
-    >>> pieces(Step(Window(10, 2), Window(2, 2), "prefix", 2))
-    (0, 5)
+    >>> [list(pieces(Step(Window(10, 2), Window(4, 2), how))) for how in ("sparse", "all")]
+    [[0, 2, 3], [0, 1, 2, 3]]
+    >>> list(pieces(Step(Window(10, 2), Window(2, 2), "prefix", 2)))
+    [0, 5]
     """
     if step.source is None:
-        return ()
-    covering = covering_multiplier(step.window, step.source)
+        return Pieces(0)
+    within = covering_multiplier(step.window, step.source)
     if step.how == "prefix":
-        return (0, covering)
+        return Pieces(2, within)
     if step.how == "all":
-        return tuple(range(covering))
-    return (*range(0, covering - 1, max(1, step.source.range // step.source.slide)), covering - 1)
+        return Pieces(within)
+    return covering(within, max(1, step.source.range // step.source.slide))
 
 
 def base(step: Step, instance: int) -> int:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from thalweg.logical.aggregates import AGGREGATES
-from thalweg.logical.join import JoinQuery
+from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.early_aggregation import plan_name
-from thalweg.optimizer.cost.join_engine import Estimate, estimate
-from thalweg.optimizer.statistics import JoinStatistics
+from thalweg.optimizer.cost.join_engine import Estimate
+from thalweg.optimizer.estimate import estimate
+from thalweg.statistics.records import JoinStatistics
 
-EVALUATIONS = ("snapshot", "delta", "expiry", "materialize")
 BEST = "best"
 
 
@@ -50,21 +50,17 @@ class Considered:
     estimate: Estimate
 
 
-def may_evaluate(query: JoinQuery, evaluate: str) -> bool:
+def may_evaluate(query: Query, evaluate: str) -> bool:
     """Whether a query's aggregates can be evaluated in a way: a difference needs aggregates that pairs can be taken out of."""
-    return evaluate != "delta" or all(_is_exact(a.call.function, [x.type for x in a.call.args]) for a in query.aggregates)
+    return evaluate == BEST or EVALUATIONS[evaluate].serves(query)
 
 
-def _is_exact(function: str, types: list[str]) -> bool:
-    return AGGREGATES[function].invertible and not {"FLOAT", "DOUBLE"} & set(types)
-
-
-def may_hash(query: JoinQuery) -> bool:
+def may_hash(query: Query) -> bool:
     """Whether there is anything to look up partners by."""
     return bool(query.equalities) or len(query.inputs) == 1
 
 
-def choices(query: JoinQuery, wish: Wish) -> Iterator[JoinChoice]:
+def choices(query: Query, wish: Wish) -> Iterator[JoinChoice]:
     """Every plan that a query has, as far as the settings leave it open."""
     methods = ("hash" if query.equalities else "loop",) if wish.method == BEST else (wish.method,)
     if wish.method == "hash" and not may_hash(query):
@@ -76,10 +72,10 @@ def choices(query: JoinQuery, wish: Wish) -> Iterator[JoinChoice]:
     for early in product(*bits):
         if wish.early not in (BEST, plan_name(early), _digits(early)):
             continue
-        for evaluate in EVALUATIONS:
-            asked = evaluate == wish.evaluate or (wish.evaluate == BEST and evaluate != "materialize")
-            if asked and may_evaluate(query, evaluate):
-                yield from (JoinChoice(early, evaluate, m, wish.invalidate) for m in methods)
+        for evaluation in EVALUATIONS.values():
+            asked = evaluation.name == wish.evaluate or (wish.evaluate == BEST and not evaluation.asked_for)
+            if asked and evaluation.serves(query):
+                yield from (JoinChoice(early, evaluation.name, m, wish.invalidate) for m in methods)
 
 
 def _digits(early: tuple[bool, ...]) -> str:
@@ -87,7 +83,7 @@ def _digits(early: tuple[bool, ...]) -> str:
     return "EAP" + "".join("01"[e] for e in early)
 
 
-def consider(query: JoinQuery, statistics: JoinStatistics, wish: Wish, constants: JoinConstants) -> tuple[Considered, ...]:
+def consider(query: Query, statistics: JoinStatistics, wish: Wish, constants: JoinConstants) -> tuple[Considered, ...]:
     """The plans of a query, cheapest first."""
     found = [Considered(c, estimate(query, c.early, c.evaluate, c.method, statistics, constants)) for c in choices(query, wish)]
     return tuple(sorted(found, key=lambda c: c.estimate.nanos))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Literal, get_args
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.edges import Edges, priced
 from thalweg.optimizer.cost.steps import compresses, engine_weights, opened_cost
@@ -17,10 +17,10 @@ from thalweg.optimizer.rules.best_forest import best_forest
 from thalweg.optimizer.rules.flatten import flatten
 from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
 from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
-from thalweg.optimizer.statistics import WindowStatistics
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.optimizer.units import counting_unit, in_units, time_unit
 from thalweg.optimizer.window_graph import window_coverage_graph
+from thalweg.statistics.records import WindowStatistics
 
 Mode = Literal["naive", "shared", "paper", "best"]
 MODES: tuple[Mode, ...] = get_args(Mode)

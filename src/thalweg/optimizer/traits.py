@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thalweg.logical.aggregates import AggregateFunction
+from thalweg.model.aggregates import AggregateFunction
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Traits:
     def of(function: AggregateFunction) -> Traits:
         """The traits that an aggregate function declares.
 
-        >>> from thalweg.logical.aggregates import AGGREGATES
+        >>> from thalweg.model.aggregates import AGGREGATES
         >>> Traits.of(AGGREGATES["MIN"])
         Traits(overlap_safe=True, invertible=False, holistic=False)
         """

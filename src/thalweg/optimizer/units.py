@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from thalweg.logical.windows import UNITS, Window
+from thalweg.model.windows import UNITS, Window
 
 
 def time_unit(windows: Iterable[Window]) -> tuple[str, int]:

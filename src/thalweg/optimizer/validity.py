@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from thalweg.errors import InternalError
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.forest import Forest, Step, base, pieces
 from thalweg.optimizer.traits import Traits
 

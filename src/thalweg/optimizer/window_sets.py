@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 
 SEED_SLIDES = (5, 10, 20)
 SEED_RANGES = (2, 5, 10)

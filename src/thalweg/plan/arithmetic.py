@@ -24,12 +24,3 @@ def route_sql(columns: Sequence[str], partitions: int) -> str:
     if not columns:
         return "0"
     return f"CAST(((hash({', '.join(columns)}) >> 32) * {partitions}) >> 32 AS INTEGER)"
-
-
-def identifier(name: str) -> str:
-    """A column's name in SQL.
-
-    >>> print(identifier('the "best" price'))
-    "the ""best"" price"
-    """
-    return '"' + name.replace('"', '""') + '"'

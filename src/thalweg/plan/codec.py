@@ -6,16 +6,21 @@ import dataclasses
 import json
 from typing import Any
 
-from thalweg.logical.aggregates import PartColumn
-from thalweg.logical.join import ColumnRef, Equality, JoinAggregate, JoinInput, JoinQuery, Term
-from thalweg.logical.query import Aggregate, Expr, Output, Query
-from thalweg.logical.stream import Column, Relation, Stream
-from thalweg.logical.windows import NamedWindow, Window
-from thalweg.plan.nodes import Emission, Fragment, Join, Plan, Side
+from thalweg.expr.data import from_data, to_data
+from thalweg.expr.nodes import Expr
+from thalweg.model.aggregates import PartColumn
+from thalweg.model.query import Aggregate, ColumnRef, Equality, Output, Query, QueryAggregate, QueryInput, Term
+from thalweg.model.stream import Column, Relation, Stream
+from thalweg.model.target import TARGETS
+from thalweg.model.windows import NamedWindow, Window
+from thalweg.plan.change import PlanChange
+from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan
+from thalweg.plan.pieces import Pieces
 
-_LOGICAL = (PartColumn, Aggregate, Expr, Output, Query, Column, Relation, Stream, NamedWindow, Window)
-_JOINED = (ColumnRef, Equality, JoinAggregate, JoinInput, JoinQuery, Term, Side, Join)
-CLASSES: dict[str, Any] = {c.__name__: c for c in (*_LOGICAL, *_JOINED, Emission, Fragment, Plan)}
+_MODEL = (Aggregate, ColumnRef, Column, Equality, NamedWindow, Output, PartColumn, Query, QueryAggregate, QueryInput, Relation)
+_MORE = (Stream, Term, Window, *TARGETS)
+_NODES = (Derived, Emission, Fragment, Join, Pieces, Plan, PlanChange)
+CLASSES: dict[str, Any] = {c.__name__: c for c in (*_MODEL, *_MORE, *_NODES)}
 
 
 def dumps(value: Any) -> str:
@@ -33,6 +38,8 @@ def loads(text: str) -> Any:
 
 
 def _encode(value: Any) -> Any:
+    if isinstance(value, Expr):
+        return {"$": "Expr", "tree": to_data(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: _encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {"$": type(value).__name__, **fields}
@@ -43,6 +50,8 @@ def _encode(value: Any) -> Any:
 
 def _decode(value: Any) -> Any:
     if isinstance(value, dict):
+        if value["$"] == "Expr":
+            return from_data(value["tree"])
         made = CLASSES[value["$"]]
         return made(**{k: _decode(v) for k, v in value.items() if k != "$"})
     if isinstance(value, list):

@@ -1,32 +1,13 @@
-"""Which instants of a join a micro-batch makes final, and which of its state may be forgotten: arithmetic on frontiers."""
+"""Which instants of a join a micro-batch makes final, and at which of them windows hold rows: arithmetic on frontiers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from hashlib import sha256
+from collections.abc import Iterable, Sequence
 
-from thalweg.logical.join import TUMBLE, JoinQuery
-from thalweg.plan.codec import dumps
-from thalweg.plan.join_sides import JoinPart, join_parts
-from thalweg.plan.join_views import Shape
-from thalweg.plan.nodes import Join, Plan, Side
-from thalweg.plan.ranges import HIGHEST, LOWEST, Range
-
-Frontiers = Mapping[str, int | None]
-# Blocks of a window: files that lie within one of them are merged with each other, so that they expire together.
-BLOCKS = 8
-
-
-def shape_of(plan: Plan, join: Join) -> Shape:
-    """A join of a plan with its query and sides, of which it reads the parts that it needs: other queries may have added some later."""
-    query = plan.join_query(join.query)
-    parts = join_parts(query)
-    return Shape(query, join, tuple(_with_parts(plan.side(s), parts, n) for n, s in enumerate(join.sides)))
-
-
-def _with_parts(side: Side, parts: Iterable[JoinPart], number: int) -> Side:
-    return replace(side, parts=tuple({p.column.name: p.column for p in parts if p.input == number}.values()))
+from thalweg.model.query import Query
+from thalweg.plan.nodes import Emission
+from thalweg.plan.ranges import HIGHEST, LOWEST, Frontiers, Range
+from thalweg.plan.shape import Shape
 
 
 def frontier_of(streams: Iterable[str], frontiers: Frontiers) -> int | None:
@@ -36,10 +17,10 @@ def frontier_of(streams: Iterable[str], frontiers: Frontiers) -> int | None:
     return min(known) if known and len(known) == len(found) else None
 
 
-def next_instant(query: JoinQuery, frontiers: Frontiers) -> int:
+def next_instant(query: Query, frontiers: Frontiers) -> int:
     """The first instant that is not final yet.
 
-    >>> query = JoinQuery("q", "", (), (), (), (), every=10)
+    >>> query = Query("q", "", (), (), every=10)
     >>> next_instant(query, {})
     -2305843009213693952
     """
@@ -47,9 +28,19 @@ def next_instant(query: JoinQuery, frontiers: Frontiers) -> int:
     return LOWEST if frontier is None or query.every is None else frontier // query.every + 1
 
 
-def final_instants(query: JoinQuery, old: Frontiers, new: Frontiers) -> Range:
+def final_instants(query: Query, old: Frontiers, new: Frontiers) -> Range:
     """The instants [low, high) that become final when frontiers move from old to new."""
     return next_instant(query, old), next_instant(query, new)
+
+
+def is_emitted(emission: Emission, instant: int) -> bool:
+    """Whether an emission gives out the results of an instant."""
+    return (emission.begin is None or instant >= emission.begin) and (emission.until is None or instant < emission.until)
+
+
+def has_ended(emission: Emission, query: Query, frontiers: Frontiers) -> bool:
+    """Whether an emission of a join that ends at an instant has given out all it ever will."""
+    return emission.until is not None and next_instant(query, frontiers) >= emission.until
 
 
 def alive_instants(shape: Shape, slots: Sequence[Sequence[int]], instants: Range) -> list[int]:
@@ -89,62 +80,3 @@ def _crossed(a: Sequence[Range], b: Sequence[Range]) -> list[Range]:
         else:
             j += 1
     return found
-
-
-def is_drained(plan: Plan, join: Join, frontiers: Frontiers) -> bool:
-    """Whether a join that ends at an instant has given out all it ever will."""
-    return join.until is not None and next_instant(plan.join_query(join.query), frontiers) >= join.until
-
-
-def needed_slots(plan: Plan, frontiers: Frontiers) -> dict[str, int]:
-    """For everything that joins keep, the oldest slot that is still needed at these frontiers."""
-    kept: dict[str, int] = {}
-    for join in plan.joins:
-        shape = shape_of(plan, join)
-        if is_drained(plan, join, frontiers):
-            continue
-        for number in shape.streams:
-            id = join.sides[number]
-            kept[id] = min(kept.get(id, HIGHEST), _oldest(shape, number, frontiers))
-        if join.evaluate in ("expiry", "materialize"):
-            kept[join.id] = next_instant(shape.query, frontiers)
-        elif join.evaluate == "delta":
-            kept[join.id] = next_instant(shape.query, frontiers) - 1
-        if shape.query.changes:
-            kept[changes_id(shape.query)] = next_instant(shape.query, frontiers) - 1
-    return kept
-
-
-def changes_id(query: JoinQuery) -> str:
-    """The name of what EMIT CHANGES remembers; another query under the same name remembers nothing of it."""
-    meaning = dumps(replace(query, text="", into=None))
-    return f"{query.name}_changes_{sha256(meaning.encode()).hexdigest()[:10]}"
-
-
-def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:
-    if shape.query.every is None:
-        return _oldest_row(shape, number, frontiers)
-    following, span = next_instant(shape.query, frontiers), shape.span(number)
-    if following == LOWEST or span is None:
-        return LOWEST
-    return (following - int(shape.join.evaluate == "delta")) * shape.step - span
-
-
-def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
-    """A row goes when every partner that may still come finds it out of its window."""
-    given = shape.query.inputs[number]
-    others = [shape.query.inputs[n].source for n in shape.streams if n != number]
-    if not others:
-        return HIGHEST
-    if shape.join.invalidate != "slot":
-        return LOWEST
-    frontier = frontier_of(others, frontiers)
-    if frontier is None or given.length is None:
-        return LOWEST
-    return frontier // given.length * given.length if given.kind == TUMBLE else frontier - given.length + 1
-
-
-def block_of(shape: Shape, number: int) -> int | None:
-    """Slots that a file of an input's rows may span, a part of its window; None where the window has no end."""
-    length = shape.query.inputs[number].length
-    return None if length is None else max(1, length // shape.sides[number].slot // BLOCKS)

@@ -1,186 +1,298 @@
-"""The shared plan as frozen values. Equal means shared: a fragment's id is its meaning."""
+"""The shared plan as frozen values: a graph of what is kept and computed, and who is given what of it.
+
+A node's id is its meaning, with no query's name in it, so equal means shared: `Fragment` (what is kept of a source's rows),
+`Derived` (window instances combined from others) and `Join` (partners found among fragments, evaluated in some way). An `Emission` is
+the edge from nodes to a query.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import TypeVar
 
-from thalweg.logical.aggregates import AGGREGATES, PartColumn
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.query import Query
-from thalweg.logical.stream import Relation, Stream
-from thalweg.logical.windows import Window
+from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
+from thalweg.model.query import Aggregate, Query
+from thalweg.model.stream import Relation, Stream
+from thalweg.model.windows import Window
 from thalweg.plan.grid import Cut, Pattern
+from thalweg.plan.pieces import Pieces
 
+K = TypeVar("K")
+V = TypeVar("V")
 TIME = '"__time"'
+COUNTED: PartColumn = part_columns(Aggregate("COUNT_ROWS"), TIME)[0]
+"""The part that says how many rows an aggregation set stands for."""
+
+
+def named(prefix: str, *meaning: object) -> str:
+    """A name of 128 bits for a meaning, with a prefix for people."""
+    return f"{prefix}_{sha256(json.dumps(meaning).encode()).hexdigest()[:32]}"
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """Partial aggregates by (grouping key, window instance) of the rows of a stream that satisfy a predicate set.
+    """What is kept of the rows of a source that satisfy conditions: with `early` partial aggregates by (columns, instance of the
+    window), else the rows themselves, each with the slot of its event time.
 
-    `source` is the fragment whose instances are combined (None: the rows themselves), `pieces` which of them make up
-    an instance, counted from the first.
-    State: one row per key and instance, from the oldest that an open instance still needs.
-    """
-
-    id: str
-    stream: str
-    where: tuple[str, ...]
-    keys: tuple[str, ...]
-    window: Window
-    parts: tuple[PartColumn, ...]
-    source: str | None = None
-    pieces: tuple[int, ...] = ()
-    how: str = "rows"
-    factor: bool = False
-    holistic: bool = False
-
-    @property
-    def name(self) -> str:
-        """A short text for people."""
-        return f"{self.stream} {self.window}"
-
-    @property
-    def cut(self) -> Cut:
-        """How its instances are spread over partitions: by grouping key."""
-        return Cut((tuple(f'"g{i}"' for i in range(len(self.keys))),))
-
-
-def fragment_id(stream: str, where: tuple[str, ...], keys: tuple[str, ...], window: Window, source: str | None, how: str) -> str:
-    """The name of a fragment by its meaning and by what it is computed from."""
-    meaning = json.dumps([stream, where, keys, window.range, window.slide, window.offset, source, how])
-    return f"{stream}_{hashlib.sha256(meaning.encode()).hexdigest()[:10]}"
-
-
-@dataclass(frozen=True)
-class Emission:
-    """The results of one window of one query, read from one fragment per kind of aggregate.
-
-    `parts` says which columns come from which fragment: through other queries a fragment may have more than this one needs.
-    Only instances that start in [begin, until) are emitted: a query created in mid-stream has a begin, a plan that
-    another one takes over from has an until.
-    """
-
-    query: str
-    window_id: str
-    window: Window
-    fragments: tuple[str, ...]
-    parts: tuple[tuple[str, ...], ...]
-    begin: int | None = None
-    until: int | None = None
-
-
-@dataclass(frozen=True)
-class Side:
-    """What joins keep of one input: its rows, or with `early` an aggregation set by (columns, slot).
-
-    `columns` are expressions over the input, kept as "c0", "c1", ...; `required` are those that a join equates, so that NULL
-    has no partner. `route` says per axis of the join's grid by the hash of which columns rows find their place,
-    None where they are copied to all; without an axis every partition has all rows. Where there are several axes, `pattern` says
-    which of them each stream of the join has.
-    Of its event time a row keeps its slot of `slot` microseconds; with `timed` that is the event time itself.
-    A side of a window without end that begins within a slot has a `begin`, an event time, and is not shared with others.
-    An aggregation set that takes over from rows has the side of these as its `origin`, and begins with what they make.
-    State: rows, or one row per distinct columns and slot, for as long as a partner may come.
+    `columns` are expressions over the row, kept as "c0", "c1", ...; rows with NULL in one that is `required` are left out.
+    `route` says per axis of a grid of partitions by the hash of which columns rows find their place, None where they are copied to
+    all; without an axis every partition has all rows. Where there are several axes, `pattern` says which of them each stream of the
+    join has. With `timed` the slot is the event time itself.
+    A fragment for a window without end that begins within a slot has a `begin`, an event time, and is not shared with others.
+    An aggregation set that takes over from rows has their fragment as its `origin`, and begins with what they make.
+    `counted` are sets of columns whose distinct values are counted for statistics.
+    State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
     """
 
     id: str
     source: str
-    static: bool
     where: tuple[str, ...]
     columns: tuple[str, ...]
-    required: tuple[int, ...]
-    parts: tuple[PartColumn, ...]
-    early: bool
-    slot: int
-    route: tuple[tuple[int, ...] | None, ...]
-    timed: bool = False
+    window: Window
+    parts: tuple[PartColumn, ...] = ()
+    early: bool = True
+    static: bool = False
+    required: tuple[int, ...] = ()
+    route: tuple[tuple[int, ...] | None, ...] = ()
     pattern: Pattern = ()
+    timed: bool = False
     origin: str | None = None
     begin: int | None = None
+    holistic: bool = False
+    counted: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(f'"c{i}"' for i in range(len(self.columns)))
+
+    @property
+    def slot(self) -> int:
+        """Microseconds from one instance to the next."""
+        return self.window.slide
 
     @property
     def cut(self) -> Cut:
-        """How its rows are spread over partitions; rows without columns by their slot."""
-        return Cut(tuple(None if a is None else tuple(f'"c{i}"' for i in a) or ('"slot"',) for a in self.route), self.pattern)
+        """How its rows are spread over partitions; rows of a join without columns by their slot."""
+        empty = () if self.early and not self.pattern else ('"slot"',)
+        return Cut(tuple(None if a is None else tuple(f'"c{i}"' for i in a) or empty for a in self.route), self.pattern)
 
 
-def side_id(side: Side) -> str:
-    """The name of a side by its meaning; parts may be added to it."""
-    meaning = [side.source, side.where, side.columns, side.required, side.early, side.slot, side.route, side.pattern, side.timed]
-    meaning += [] if side.begin is None else [side.begin]
-    return f"{side.source}_{hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:10]}"
+def fragment(made: Fragment) -> Fragment:
+    """A fragment under the name of its meaning; parts and what is counted may be added to it."""
+    w = made.window
+    shape = [made.early, made.static, made.required, made.route, made.pattern, made.timed]
+    return replace(made, id=named(made.source, made.where, made.columns, (w.range, w.slide, w.offset), shape, *_optional(made.begin)))
+
+
+def _optional(value: object) -> list[object]:
+    return [] if value is None else [value]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Instances of a longer window, combined from those of another node: `pieces` of them, counted from the first.
+
+    State: one row per key and instance, from the oldest that an open instance of its own users still needs.
+    """
+
+    id: str
+    base: str
+    parent: str
+    keys: tuple[str, ...]
+    window: Window
+    parts: tuple[PartColumn, ...]
+    pieces: Pieces
+    how: str
+    factor: bool = False
+
+    @property
+    def cut(self) -> Cut:
+        """How its instances are spread over partitions: by grouping key."""
+        return Cut((self.keys,))
+
+
+def derived_id(parent: str, window: Window, how: str) -> str:
+    """The name of derived instances by their meaning: what they are combined from, and how."""
+    return named(parent.rpartition("_")[0], parent, (window.range, window.slide, window.offset), how)
 
 
 @dataclass(frozen=True)
 class Join:
-    """How a join query is computed: from which side of each input, and in which way its results are evaluated.
+    """Partners found among fragments, and what they make: joined rows, or partial results of groups at instants.
 
-    `evaluate` is snapshot, delta, expiry or materialize, or "rows" where the joined rows themselves are the result; `method` hash or loop.
-    `begins` says per input from which event time on its rows count (None: all). Instants in [begin, until) are emitted.
-    One that `takes_over` from another evaluation of the same sides begins with what these hold.
+    `asked` is the join without names and without what is made of its results (`core`). `evaluate` is snapshot, delta, expiry or
+    materialize, or "rows" where the joined rows are the result; `method` hash or loop. `begins` says per input from which event time on
+    its rows count (None: all). One that `takes_over` from another evaluation of the same fragments begins with what these hold.
+    State: what its evaluation keeps.
     """
 
-    query: str
+    id: str
+    asked: Query
     sides: tuple[str, ...]
     evaluate: str
     method: str
     begins: tuple[int | None, ...]
     invalidate: str = "slot"
-    begin: int | None = None
-    until: int | None = None
     takes_over: bool = False
 
-    @property
-    def id(self) -> str:
-        """The name of what the evaluation itself keeps."""
-        meaning = json.dumps([self.query, self.sides, self.evaluate, self.begin])
-        return f"{self.query}_{self.evaluate}_{hashlib.sha256(meaning.encode()).hexdigest()[:10]}"
+
+@dataclass(frozen=True)
+class Emission:
+    """What a query is given: the results of one of its windows from one node per kind of aggregate, or those of a join.
+
+    `parts` says which columns come from which node: through other queries a node may have more than this one needs. Only instances that
+    start (of a join: instants) in [begin, until) are emitted: a query created in mid-stream has a begin, a plan that another one takes
+    over from has an until. `born` says per input from which event time on the query itself counts its rows, whatever plan computes it.
+    """
+
+    query: str
+    nodes: tuple[str, ...]
+    window_id: str = ""
+    window: Window | None = None
+    parts: tuple[tuple[str, ...], ...] = ()
+    begin: int | None = None
+    until: int | None = None
+    born: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs: fragments in the order of computation, and what is emitted from them; sides, and what is joined from them. `settings` are
-    those that it was planned by."""
+    """What runs: nodes in the order of computation, and what is emitted from them. `settings` are those that it was planned by."""
 
     streams: tuple[Stream, ...] = ()
-    queries: tuple[Query | JoinQuery, ...] = ()
-    fragments: tuple[Fragment, ...] = ()
-    emissions: tuple[Emission, ...] = ()
     relations: tuple[Relation, ...] = ()
-    sides: tuple[Side, ...] = ()
+    queries: tuple[Query, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
+    derived: tuple[Derived, ...] = ()
     joins: tuple[Join, ...] = ()
+    emissions: tuple[Emission, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
 
-    def fragment(self, id: str) -> Fragment:
-        """The fragment of an id."""
-        return next(f for f in self.fragments if f.id == id)
+    @cached_property
+    def _queries(self) -> dict[str, Query]:
+        return {q.name: q for q in self.queries}
+
+    @cached_property
+    def _fragments(self) -> dict[str, Fragment]:
+        return {f.id: f for f in self.fragments}
+
+    @cached_property
+    def _nodes(self) -> dict[str, Fragment | Derived]:
+        return {n.id: n for n in self.nodes}
+
+    @cached_property
+    def _joins(self) -> dict[str, Join]:
+        return {j.id: j for j in self.joins}
+
+    @cached_property
+    def _children(self) -> dict[str, list[Derived]]:
+        return _indexed((d.parent, d) for d in self.derived)
+
+    @cached_property
+    def _users(self) -> dict[str, list[Emission]]:
+        return _indexed((id, e) for e in self.emissions for id in e.nodes)
+
+    @cached_property
+    def _sides(self) -> dict[str, list[tuple[Join, int]]]:
+        return _indexed((id, (j, n)) for j in self.joins for n, id in enumerate(j.sides))
+
+    @cached_property
+    def _given(self) -> dict[str, list[Emission]]:
+        return _indexed((e.query, e) for e in self.emissions)
+
+    @cached_property
+    def _asking(self) -> dict[str, dict[str, None]]:
+        found: dict[str, dict[str, None]] = {}
+        for emission in self.emissions:
+            for id in emission.nodes:
+                for used in self._reached(id):
+                    found.setdefault(used, {})[emission.query] = None
+        return found
+
+    def _reached(self, id: str) -> tuple[str, ...]:
+        """A node and all that it is computed from."""
+        if id in self._joins:
+            return (id, *self._joins[id].sides)
+        node = self._nodes[id]
+        return (id,) if isinstance(node, Fragment) else (id, *self._reached(node.parent))
+
+    def queries_of(self, id: str) -> tuple[str, ...]:
+        """The queries that a node is there for."""
+        return tuple(self._asking.get(id, ()))
+
+    @cached_property
+    def alike(self) -> dict[str, tuple[str, ...]]:
+        """The queries that ask the same and are given the same, by the first of them."""
+        found: dict[object, list[str]] = {}
+        for query in self.queries:
+            given = tuple(replace(e, query="") for e in self.given_to(query.name))
+            found.setdefault((query.meaning, given), []).append(query.name)
+        return {names[0]: tuple(names) for names in found.values()}
 
     def query(self, name: str) -> Query:
-        """The windowed query of a name."""
-        return next(q for q in self.queries if isinstance(q, Query) and q.name == name)
-
-    @property
-    def windowed(self) -> tuple[Query, ...]:
-        """The queries over windows of one stream."""
-        return tuple(q for q in self.queries if isinstance(q, Query))
-
-    def join_query(self, name: str) -> JoinQuery:
-        """The join query of a name."""
-        return next(q for q in self.queries if isinstance(q, JoinQuery) and q.name == name)
-
-    def side(self, id: str) -> Side:
-        """The side of an id."""
-        return next(s for s in self.sides if s.id == id)
+        """The query of a name."""
+        return self._queries[name]
 
     def stream(self, name: str) -> Stream:
         """The stream of a name."""
         return next(s for s in self.streams if s.name == name)
 
+    def fragment(self, id: str) -> Fragment:
+        """The fragment of an id."""
+        return self._fragments[id]
+
+    def node(self, id: str) -> Fragment | Derived:
+        """What has window instances under an id."""
+        return self._nodes[id]
+
+    def join(self, id: str) -> Join:
+        """The join of an id."""
+        return self._joins[id]
+
+    def children(self, id: str) -> list[Derived]:
+        """What is derived from a node."""
+        return self._children.get(id, [])
+
+    def users(self, id: str) -> list[Emission]:
+        """What is emitted from a node."""
+        return self._users.get(id, [])
+
+    def has_windows(self, node: Fragment | Derived) -> bool:
+        """Whether results of windows are computed from a node."""
+        return bool(self.users(node.id) or self.children(node.id))
+
+    def joins_of(self, fragment: str) -> list[tuple[Join, int]]:
+        """The joins that read a fragment, each with the number of the input that it stands for."""
+        return self._sides.get(fragment, [])
+
+    def given_to(self, query: str) -> list[Emission]:
+        """What a query is given."""
+        return self._given.get(query, [])
+
+    @property
+    def nodes(self) -> tuple[Fragment | Derived, ...]:
+        """All that is kept by slot or window instance, each before what is derived from it."""
+        return (*self.fragments, *self.derived)
+
+    @property
+    def windowed(self) -> tuple[Query, ...]:
+        """The queries over windows of one stream."""
+        return tuple(q for q in self.queries if q.windows)
+
+
+def _indexed(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
 
 def holds_values(plan: Plan) -> bool:
     """Whether what goes through the exchange may hold values of single rows: rows of a join, or values that an aggregate keeps."""
-    kept = any(AGGREGATES[a.call.function].holistic for q in plan.queries if isinstance(q, JoinQuery) for a in q.aggregates)
-    return kept or any(f.holistic for f in plan.fragments) or any(not (s.early or s.static) for s in plan.sides)
+    kept = any(AGGREGATES[a.call.function].holistic for j in plan.joins for a in j.asked.aggregates)
+    return kept or any(f.holistic or not (f.early or f.static) for f in plan.fragments)

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from thalweg.logical.aggregates import AGGREGATES, AggregateFunction, lowered, part_columns
-from thalweg.logical.query import Aggregate, Expr
-from thalweg.sql.conditions import all_of, conjunction
-from thalweg.sql.inference import Infer
-from thalweg.sql.types import is_numeric
-from thalweg.sql.writer import Writer, is_constant, is_star, unwrapped
+from thalweg.expr.nodes import NULL, TRUE, Column, Expr, is_constant
+from thalweg.expr.types import is_numeric
+from thalweg.expr.typing import Typing
+from thalweg.model.aggregates import AGGREGATES, AggregateFunction, is_wide, lowered, part_columns
+from thalweg.model.query import Aggregate
+from thalweg.sql.builder import Builder, is_star, unwrapped
 
 NAMES = {
     "COUNT": "COUNT", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX", "AVG": "AVG", "MEAN": "AVG",
@@ -54,29 +54,34 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() in NAMES.keys() | UNSUPPORTED
 
 
-def bind_aggregate(writer: Writer, node: exp.Expr) -> Aggregate:
-    """The aggregate that a call asks for; `writer` writes its arguments over the rows of the stream."""
-    call = _taken_apart(writer, node)
+def bind_aggregate(builder: Builder, node: exp.Expr) -> Aggregate:
+    """The aggregate that a call asks for; `builder` builds its arguments over the rows."""
+    call = _taken_apart(builder, node)
     if call.name in UNSUPPORTED:
         hint = {"ANY_VALUE": "use FIRST(x)", "APPROX_COUNT_DISTINCT": "use COUNT(DISTINCT x)"}.get(
-            call.name, "docs/sql.md lists the aggregates that there are"
+            call.name, "thalweg help aggregates lists those that there are"
         )
-        raise writer.source.at(node, f"{call.name} is not supported", hint)
+        raise builder.source.at(node, f"{call.name} is not supported", hint)
     if call.distinct and call.name != "COUNT":
-        raise writer.source.at(node, f"{call.name}(DISTINCT ...) is not supported", "only COUNT takes DISTINCT")
+        raise builder.source.at(node, f"{call.name}(DISTINCT ...) is not supported", "only COUNT takes DISTINCT")
     if call.order is not None and call.name != "PERCENTILE_CONT":
-        raise writer.source.at(call.order, f"WITHIN GROUP of {call.name} is not supported")
-    return _BUILDERS.get(call.name, _simple)(writer, call)
+        raise builder.source.at(call.order, f"WITHIN GROUP of {call.name} is not supported")
+    return _BUILDERS.get(call.name, _simple)(builder, call)
 
 
-def aggregate_type(aggregate: Aggregate, types: dict[str, str], infer: Infer) -> str:
-    """The type of an aggregate's result: that of its parts over the rows, lowered."""
-    scope = types | {TIME.strip('"'): "BIGINT"}
-    parts = {p.name: infer(p.lift, scope) for p in part_columns(aggregate, TIME)}
-    return infer(lowered(aggregate, TIME), parts)
+def aggregate_type(aggregate: Aggregate, typing: Typing) -> str:
+    """The type of an aggregate's result: that of its parts over rows, lowered. It depends on the types of the arguments alone."""
+    columns = {f"x{i}": a.type for i, a in enumerate(aggregate.args)}
+    plain = Aggregate(aggregate.function, tuple(Column(n, t) for n, t in columns.items()), params=aggregate.params)
+
+    def question() -> tuple[str, dict[str, str]]:
+        scope = columns | {"__time": "BIGINT"}
+        return lowered(plain, TIME), {p.name: typing.ask(p.lift, scope) for p in part_columns(plain, TIME)}
+
+    return typing.answer(plain, question)
 
 
-def _taken_apart(writer: Writer, node: exp.Expr) -> CallSyntax:
+def _taken_apart(builder: Builder, node: exp.Expr) -> CallSyntax:
     where, ignore, order, inner = None, False, None, node
     while isinstance(inner, _WRAPPERS):
         if isinstance(inner, exp.Filter):
@@ -94,35 +99,36 @@ def _taken_apart(writer: Writer, node: exp.Expr) -> CallSyntax:
     return CallSyntax(node, inner.name.upper(), tuple(args), distinct, where, ignore, order)
 
 
-def _simple(writer: Writer, call: CallSyntax) -> Aggregate:
+def _simple(builder: Builder, call: CallSyntax) -> Aggregate:
     function = AGGREGATES[NAMES[call.name]]
-    _check_count(writer, call, function.arity)
-    args = tuple(_argument(writer, a, call, function) for a in call.args)
-    return Aggregate(function.name, args, _where(writer, call))
+    _check_count(builder, call, function.arity)
+    args = tuple(_argument(builder, a, call, function) for a in call.args)
+    wide = function.wide if function.wide is not None and is_wide(args[0].type) else None
+    return Aggregate(wide or function.name, args, _where(builder, call))
 
 
-def _count(writer: Writer, call: CallSyntax) -> Aggregate:
-    _check_count(writer, call, 1)
+def _count(builder: Builder, call: CallSyntax) -> Aggregate:
+    _check_count(builder, call, 1)
     arg = call.args[0]
-    counted = is_star(arg) or (is_constant(arg) and not isinstance(unwrapped(arg), exp.Null))
+    counted = is_star(arg) or (is_constant(tree := builder.tree(arg)) and tree.type != NULL)
     if counted and not call.distinct:
-        return Aggregate("COUNT_ROWS", (), _where(writer, call))
+        return Aggregate("COUNT_ROWS", (), _where(builder, call))
     function = AGGREGATES["COUNT_DISTINCT" if call.distinct else "COUNT"]
-    return Aggregate(function.name, (_argument(writer, arg, call, function),), _where(writer, call))
+    return Aggregate(function.name, (_argument(builder, arg, call, function),), _where(builder, call))
 
 
-def _count_if(writer: Writer, call: CallSyntax) -> Aggregate:
-    _check_count(writer, call, 1)
-    return Aggregate("COUNT_ROWS", (), _where(writer, _restricted(call, call.args[0])))
+def _count_if(builder: Builder, call: CallSyntax) -> Aggregate:
+    _check_count(builder, call, 1)
+    return Aggregate("COUNT_ROWS", (), _where(builder, _restricted(call, call.args[0])))
 
 
-def _first_or_last(writer: Writer, call: CallSyntax) -> Aggregate:
+def _first_or_last(builder: Builder, call: CallSyntax) -> Aggregate:
     if len(call.args) == 2 and isinstance(flag := unwrapped(call.args[1]), exp.Boolean):
         call = replace(call, args=call.args[:1], ignore_nulls=bool(flag.this))
-    _check_count(writer, call, 1)
+    _check_count(builder, call, 1)
     if call.ignore_nulls:
         call = _restricted(call, exp.Not(this=exp.Is(this=call.args[0].copy(), expression=exp.Null())))
-    return _simple(writer, call)
+    return _simple(builder, call)
 
 
 def _restricted(call: CallSyntax, condition: exp.Expr) -> CallSyntax:
@@ -131,58 +137,59 @@ def _restricted(call: CallSyntax, condition: exp.Expr) -> CallSyntax:
     return replace(call, where=both)
 
 
-def _percentile(writer: Writer, call: CallSyntax) -> Aggregate:
-    _check_count(writer, call, 2)
-    return _at_fraction(writer, call, call.args[0], _fraction(writer, call.args[1]))
+def _percentile(builder: Builder, call: CallSyntax) -> Aggregate:
+    _check_count(builder, call, 2)
+    return _at_fraction(builder, call, call.args[0], _fraction(builder, call.args[1]))
 
 
-def _percentile_cont(writer: Writer, call: CallSyntax) -> Aggregate:
+def _percentile_cont(builder: Builder, call: CallSyntax) -> Aggregate:
     ordered = call.order.expressions if call.order is not None else []
     if len(ordered) != 1 or len(call.args) != 1:
         hint = "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)"
-        raise writer.source.at(call.node, "PERCENTILE_CONT takes a fraction and one order", hint)
-    fraction = _fraction(writer, call.args[0])
-    return _at_fraction(writer, call, ordered[0].this, 1 - fraction if ordered[0].args.get("desc") else fraction)
+        raise builder.source.at(call.node, "PERCENTILE_CONT takes a fraction and one order", hint)
+    fraction = _fraction(builder, call.args[0])
+    return _at_fraction(builder, call, ordered[0].this, 1 - fraction if ordered[0].args.get("desc") else fraction)
 
 
-def _at_fraction(writer: Writer, call: CallSyntax, value: exp.Expr, fraction: Decimal) -> Aggregate:
+def _at_fraction(builder: Builder, call: CallSyntax, value: exp.Expr, fraction: Decimal) -> Aggregate:
     function = AGGREGATES["PERCENTILE"]
     text = f"{fraction.normalize():f}"
-    return Aggregate(function.name, (_argument(writer, value, call, function),), _where(writer, call), (text,))
+    return Aggregate(function.name, (_argument(builder, value, call, function),), _where(builder, call), (text,))
 
 
-def _fraction(writer: Writer, node: exp.Expr) -> Decimal:
+def _fraction(builder: Builder, node: exp.Expr) -> Decimal:
     inner = unwrapped(node)
     if not isinstance(inner, exp.Literal) or inner.is_string or len(inner.name) > 20 or not 0 <= Decimal(inner.name) <= 1:
-        raise writer.source.at(node, "the fraction must be a constant from 0 to 1", "write a number like 0.95")
+        raise builder.source.at(node, "the fraction must be a constant from 0 to 1", "write a number like 0.95")
     return Decimal(inner.name)
 
 
-def _check_count(writer: Writer, call: CallSyntax, count: int) -> None:
+def _check_count(builder: Builder, call: CallSyntax, count: int) -> None:
     if len(call.args) != count:
         hint = f"write {call.name}({', '.join('xyz'[:count])})"
-        raise writer.source.at(call.node, f"{call.name} takes {count} argument{'s' * (count != 1)}, not {len(call.args)}", hint)
+        raise builder.source.at(call.node, f"{call.name} takes {count} argument{'s' * (count != 1)}, not {len(call.args)}", hint)
 
 
-def _argument(writer: Writer, node: exp.Expr, call: CallSyntax, function: AggregateFunction) -> Expr:
+def _argument(builder: Builder, node: exp.Expr, call: CallSyntax, function: AggregateFunction) -> Expr:
     if is_star(node):
-        raise writer.source.at(call.node, f"{call.name}(*) has no meaning", "name a column")
-    type_ = writer.type(node)
+        raise builder.source.at(call.node, f"{call.name}(*) has no meaning", "name a column")
+    tree = builder.tree(node)
+    type_ = tree.type
     if function.numeric and not is_numeric(type_):
-        raise writer.source.at(node, f"{call.name} takes numbers, not {type_}", "CAST the argument to a number")
+        raise builder.source.at(node, f"{call.name} takes numbers, not {type_}", "CAST the argument to a number")
     if function.name.startswith("BOOL_") and type_ != "BOOLEAN":
-        raise writer.source.at(node, f"{call.name} takes a condition, not {type_}", "compare the argument with something")
-    return Expr(writer.sql(node), type_)
+        raise builder.source.at(node, f"{call.name} takes a condition, not {type_}", "compare the argument with something")
+    return tree
 
 
-def _where(writer: Writer, call: CallSyntax) -> Expr | None:
+def _where(builder: Builder, call: CallSyntax) -> Expr | None:
     if call.where is None:
         return None
-    condition = all_of(conjunction(writer, call.where))
-    return Expr(condition, "BOOLEAN") if condition else None
+    condition = builder.condition(call.where)
+    return None if condition == TRUE else condition
 
 
-_BUILDERS: dict[str, Callable[[Writer, CallSyntax], Aggregate]] = {
+_BUILDERS: dict[str, Callable[[Builder, CallSyntax], Aggregate]] = {
     "COUNT": _count,
     "COUNT_IF": _count_if,
     "FIRST": _first_or_last,

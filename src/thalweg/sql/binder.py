@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.query import Expr, Query
-from thalweg.logical.stream import Relation, Stream
+from thalweg.expr.nodes import Expr
+from thalweg.expr.typing import Infer, InferenceError, Typing, typing_by
+from thalweg.model.query import Query, windowed
+from thalweg.model.stream import Relation, Stream
+from thalweg.model.target import Target, target_of
 from thalweg.sql.conditions import conjunction
 from thalweg.sql.grouping import bind_grouping
-from thalweg.sql.inference import Infer, InferenceError, remembered
 from thalweg.sql.inputs import Known
 from thalweg.sql.joins import bind_join
 from thalweg.sql.refusals import is_join, refuse_unsupported, table_references
@@ -32,26 +33,33 @@ def bind(
     streams: Mapping[str, Stream],
     infer: Infer,
     relations: Mapping[str, Relation] | None = None,
-) -> Query | JoinQuery:
+) -> Query:
     """The query that a SELECT asks for: a join where it reads several inputs, or one with a window in FROM."""
-    source, known, asked = select.source, Known(streams, relations or {}), remembered(infer)
+    source, known, asked = select.source, Known(streams, relations or {}), typing_by(infer)
     try:
         node = refuse_unsupported(source, select.node)
-        if is_join(node):
-            return bind_join(source, node, known, asked, name=name, text=select.sql, into=into)
-        return _bind_windows(source, node, known, asked, name=name, text=select.sql, into=into)
+        bound = bind_join if is_join(node) else _bind_windows
+        return _written(bound(source, node, known, asked, name=name, text=select.sql, into=target_of(into)))
     except RecursionError:
         raise source.error("the query is nested too deeply", select.span, "take it apart") from None
 
 
-def _bind_windows(source: Source, node: exp.Select, known: Known, infer: Infer, *, name: str, text: str, into: str | None) -> Query:
-    rows = _rows(source, node, known, infer)
+def _written(query: Query) -> Query:
+    """A query whose expressions were all written once, so that none is too deep for it later."""
+    given = [e for i in query.inputs for e in i.where] + [e for c in query.calls for e in c.exprs] + [o.expr for o in query.outputs]
+    for expr in given + [k.expr for k in query.keys]:
+        str(expr)
+    return query
+
+
+def _bind_windows(source: Source, node: exp.Select, known: Known, typing: Typing, *, name: str, text: str, into: Target | None) -> Query:
+    rows = _rows(source, node, known, typing)
     where = _where(rows, node)
     grouping = bind_grouping(rows, node)
     results = WindowResults(rows, grouping)
     outputs = results.outputs(node)
     having = results.having(node)
-    return Query(
+    return windowed(
         name=name,
         text=text,
         stream=rows.stream.name,
@@ -65,14 +73,14 @@ def _bind_windows(source: Source, node: exp.Select, known: Known, infer: Infer, 
     )
 
 
-def _rows(source: Source, node: exp.Select, known: Known, infer: Infer) -> Rows:
+def _rows(source: Source, node: exp.Select, known: Known, typing: Typing) -> Rows:
     (table,) = table_references(source, node)
     stream = known.stream(source, table)
     if table.args.get("time") is not None:
         check_time(source, table.args["time"], stream)
-    return Rows(source, stream, table.alias or table.name, infer)
+    return Rows(source, stream, table.alias or table.name, typing)
 
 
 def _where(rows: Rows, node: exp.Select) -> tuple[Expr, ...]:
     where = node.args.get("where")
-    return tuple(Expr(c, "BOOLEAN") for c in conjunction(rows.writer("WHERE"), where.this)) if where is not None else ()
+    return conjunction(rows.builder("WHERE"), where.this) if where is not None else ()

@@ -1,4 +1,4 @@
-"""Calls of scalar functions whose SQL depends on their arguments."""
+"""Calls of scalar functions whose trees depend on their arguments."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from thalweg.sql import literals
-from thalweg.sql.conditions import compares_apart, placed
-from thalweg.sql.expressions import converted, quotient
-from thalweg.sql.inference import is_integer
-from thalweg.sql.source import suggestion
+from thalweg.expr.nodes import Call, Expr, Literal, is_text
+from thalweg.expr.normal import compared
+from thalweg.expr.types import is_integer
+from thalweg.expr.typing import InferenceError
+from thalweg.sql.builder import Builder, is_string, unwrapped
+from thalweg.sql.expressions import converted, joined
+from thalweg.sql.source import one_line, suggestion
 from thalweg.sql.time_formats import TimeFormatError, strftime_format
-from thalweg.sql.writer import Writer, is_string, operand, unwrapped
 
 TIME_PARTS = {
-    "YEAR": "year({0})", "QUARTER": "quarter({0})", "MONTH": "month({0})", "WEEK": "week({0})", "WEEKOFYEAR": "week({0})",
-    "DAY": "day({0})", "DAYOFMONTH": "day({0})", "DAYOFYEAR": "dayofyear({0})", "DOY": "dayofyear({0})",
-    "DAYOFWEEK": "(dayofweek({0}) + 1)", "DOW": "(dayofweek({0}) + 1)", "DAYOFWEEK_ISO": "isodow({0})",
-    "WEEKDAY": "(isodow({0}) - 1)", "HOUR": "hour({0})", "MINUTE": "minute({0})", "SECOND": "second({0})",
+    "YEAR": "YEAR", "QUARTER": "QUARTER", "MONTH": "MONTH", "WEEK": "WEEK", "WEEKOFYEAR": "WEEK",
+    "DAY": "DAY", "DAYOFMONTH": "DAY", "DAYOFYEAR": "DAYOFYEAR", "DOY": "DAYOFYEAR",
+    "DAYOFWEEK": "DAYOFWEEK", "DOW": "DAYOFWEEK", "DAYOFWEEK_ISO": "DAYOFWEEK_ISO",
+    "WEEKDAY": "WEEKDAY", "HOUR": "HOUR", "MINUTE": "MINUTE", "SECOND": "EXTRACT_SECOND",
 }  # fmt: skip
 TRUNCATIONS = {
     "YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month", "MON": "month", "MM": "month",
@@ -29,170 +30,204 @@ TRUNCATIONS = {
 
 
 @dataclass(frozen=True)
-class Call:
-    """A call that is being written."""
+class CallNode:
+    """A call that is being built."""
 
-    writer: Writer
+    builder: Builder
     node: exp.Expr
     name: str
     args: Sequence[exp.Expr]
 
-    def sql(self, index: int) -> str:
-        """The SQL of an argument."""
-        return self.writer.sql(self.args[index])
+    @property
+    def trees(self) -> tuple[Expr, ...]:
+        """The arguments."""
+        return tuple(map(self.builder.tree, self.args))
+
+    def of(self, function: str, *args: Expr, params: tuple[str, ...] = ()) -> Expr:
+        """A call of some function, in this one's place."""
+        return self.builder.call(self.node, function, *args, params=params)
+
+    def cast(self, index: int, to: str) -> Expr:
+        """An argument as a value of another type."""
+        return converted(self.builder, self.args[index], to)
 
     def text(self, index: int, what: str) -> str:
         """The value of an argument that must be a string literal."""
         if not is_string(self.args[index]):
-            raise self.writer.source.at(self.args[index], f"{what} of {self.name} must be a constant string")
+            raise self.builder.source.at(self.args[index], f"{what} of {self.name} must be a constant string")
         return unwrapped(self.args[index]).name
 
 
-Template = str | Callable[[Call], str]
+Special = Callable[[CallNode], Expr]
 
 
-def several(function: str, least: int = 1, alike: bool = True) -> Callable[[Call], str]:
-    def write(call: Call) -> str:
+def alike(function: str, least: int, what: str = "mix") -> Special:
+    """A call of values that must be of like types."""
+
+    def build(call: CallNode) -> Expr:
         if len(call.args) < least:
-            raise call.writer.source.at(call.node, f"{call.name} takes at least {least} arguments")
-        if alike:
-            call.writer.alike(call.args, "mix")
-        return f"{function}({', '.join(call.sql(i) for i in range(len(call.args)))})"
+            raise call.builder.source.at(call.node, f"{call.name} takes at least {least} arguments")
+        return call.of(function, *call.builder.alike(call.args, what))
 
-    return write
+    return build
 
 
-def concat(call: Call) -> str:
-    pieces = [call.writer.operand(a) for a in call.args]
-    return f"({' || '.join(pieces)})" if len(pieces) > 1 else f"CAST({pieces[0]} AS VARCHAR)"
+def at_least(function: str, least: int) -> Special:
+    """A call of any values, some at least."""
+
+    def build(call: CallNode) -> Expr:
+        if len(call.args) < least:
+            raise call.builder.source.at(call.node, f"{call.name} takes at least {least} arguments")
+        return call.of(function, *call.trees)
+
+    return build
 
 
-def to_bigint(function: str) -> Callable[[Call], str]:
-    def write(call: Call) -> str:
-        called = f"{function}({call.sql(0)})"
-        return called if call.writer.type(call.args[0]).startswith("DECIMAL") else f"TRY_CAST({called} AS BIGINT)"
-
-    return write
+def concat(call: CallNode) -> Expr:
+    return joined(call.builder, call.node, list(call.trees))
 
 
-def date_trunc(call: Call, unit: int = 0, value: int = 1) -> str:
+def choice(call: CallNode) -> Expr:
+    return call.of("NVL2", call.trees[0], *call.builder.alike(call.args[1:], "mix"))
+
+
+def cast(to: str, function: str | None = None) -> Special:
+    """A cast, or a function of it."""
+    return lambda call: call.cast(0, to) if function is None else call.of(function, call.cast(0, to))
+
+
+def with_numbers(function: str) -> Special:
+    """A call whose arguments must be no strings."""
+    return lambda call: call.of(function, *call.builder.numbers(call.args, call.name))
+
+
+def is_null(function: str) -> Special:
+    return lambda call: Call(function, call.trees, "BOOLEAN")
+
+
+def equal_null(call: CallNode) -> Expr:
+    return compared("IS NOT DISTINCT FROM", *call.builder.alike(call.args, "compare"))
+
+
+def date_trunc(call: CallNode) -> Expr:
+    return _truncated(call, "DATE_TRUNC", 0, 1)
+
+
+def trunc(call: CallNode) -> Expr:
+    return _truncated(call, "TRUNC", 1, 0)
+
+
+def _truncated(call: CallNode, function: str, unit: int, value: int) -> Expr:
     word = call.text(unit, "the unit")
     if word.upper() not in TRUNCATIONS:
         hint = suggestion(word, TRUNCATIONS, "units are")
-        raise call.writer.source.at(call.args[unit], f"unknown unit {word!r} of {call.name}", hint)
-    return f"date_trunc('{TRUNCATIONS[word.upper()]}', {call.sql(value)})"
+        raise call.builder.source.at(call.args[unit], f"unknown unit {word!r} of {call.name}", hint)
+    return call.of(function, call.trees[value], params=(TRUNCATIONS[word.upper()],))
 
 
-def date_part(call: Call) -> str:
-    return time_part(call.writer, call.args[0], call.text(0, "the field"), call.args[1])
+def date_part(call: CallNode) -> Expr:
+    return time_part(call.builder, call.args[0], call.text(0, "the field"), call.args[1])
 
 
-def time_part(writer: Writer, field: exp.Expr, word: str, value: exp.Expr) -> str:
+def time_part(builder: Builder, field: exp.Expr, word: str, value: exp.Expr) -> Expr:
+    """A field of a time."""
     upper = word.upper()
-    template = TIME_PARTS.get(upper) or TIME_PARTS.get(upper.removesuffix("S"))
-    if template is None:
-        raise writer.source.at(field, f"unknown field {word}", suggestion(word, TIME_PARTS, "fields are"))
-    if upper.startswith("SECOND"):
-        return f"CAST(((epoch_us({writer.sql(value)}) % 60000000 + 60000000) % 60000000) / 1000000 AS DECIMAL(8,6))"
-    return template.format(writer.sql(value))
+    function = TIME_PARTS.get(upper) or TIME_PARTS.get(upper.removesuffix("S"))
+    if function is None:
+        raise builder.source.at(field, f"unknown field {word}", suggestion(word, TIME_PARTS, "fields are"))
+    return builder.call(field, function, builder.tree(value))
 
 
-def formatted(template: str, index: int) -> Callable[[Call], str]:
-    def write(call: Call) -> str:
+def formatted(function: str) -> Special:
+    """A function of a value and a constant format."""
+
+    def build(call: CallNode) -> Expr:
         try:
-            pattern = strftime_format(call.text(index, "the format"))
+            pattern = strftime_format(call.text(1, "the format"))
         except TimeFormatError as error:
-            raise call.writer.source.at(call.args[index], str(error), "write a format such as 'yyyy-MM-dd HH:mm:ss'") from None
-        return template.format(*(literals.quoted(pattern) if i == index else call.sql(i) for i in range(len(call.args))))
+            raise call.builder.source.at(call.args[1], str(error), "write a format such as 'yyyy-MM-dd HH:mm:ss'") from None
+        return call.of(function, call.trees[0], params=(pattern,))
 
-    return write
-
-
-def cast(to: str, template: str = "{0}") -> Callable[[Call], str]:
-    return lambda call: template.format(operand(converted(call.writer, call.args[0], to)))
+    return build
 
 
-def shifted_date(sign: str) -> Callable[[Call], str]:
-    def write(call: Call) -> str:
+def shifted(function: str) -> Special:
+    """A date and a whole number."""
+
+    def build(call: CallNode) -> Expr:
         need_integer(call, 1)
-        return f"({operand(converted(call.writer, call.args[0], 'DATE'))} {sign} CAST({call.sql(1)} AS INTEGER))"
+        return call.of(function, call.cast(0, "DATE"), call.trees[1])
 
-    return write
-
-
-def day_difference(call: Call) -> str:
-    if len(call.args) == 3:
-        return unit_difference(call)
-    end, start = (operand(converted(call.writer, a, "DATE")) for a in call.args)
-    return f"({end} - {start})"
+    return build
 
 
-def unit(call: Call) -> str:
+def day_difference(call: CallNode) -> Expr:
+    return unit_difference(call) if len(call.args) == 3 else call.of("DATEDIFF", call.cast(0, "DATE"), call.cast(1, "DATE"))
+
+
+def unit_difference(call: CallNode) -> Expr:
+    return call.of("TIMESTAMPDIFF", call.cast(1, "TIMESTAMP"), call.cast(2, "TIMESTAMP"), params=(_unit(call),))
+
+
+def unit_sum(call: CallNode) -> Expr:
+    need_integer(call, 1)
+    many, time = map(call.builder.tree, call.args[1:])
+    return call.of("TIMESTAMPADD", many, time, params=(_unit(call),))
+
+
+def _unit(call: CallNode) -> str:
     unit = call.args[0]
     word = unit.name if isinstance(unit, exp.Column | exp.Literal | exp.Var) else ""
     if word.upper().removesuffix("S") not in TRUNCATIONS:
-        raise call.writer.source.at(unit, f"{call.name} takes a unit of time first", f"write {call.name}(MINUTE, ...)")
+        raise call.builder.source.at(unit, f"{call.name} takes a unit of time first", f"write {call.name}(MINUTE, ...)")
     return TRUNCATIONS[word.upper().removesuffix("S")]
 
 
-def unit_difference(call: Call) -> str:
-    return f"date_sub('{unit(call)}', {call.sql(1)}, {call.sql(2)})"
+def with_integers(function: str, *positions: int, default: Expr | None = None) -> Special:
+    """A call whose arguments at some positions must be whole numbers; `default` is the last argument where it is left out."""
 
-
-def unit_sum(call: Call) -> str:
-    need_integer(call, 1)
-    return f"({call.writer.operand(call.args[2])} + to_{unit(call).removesuffix('s')}s({call.sql(1)}))"
-
-
-def months_later(call: Call) -> str:
-    need_integer(call, 1)
-    return f"CAST({operand(converted(call.writer, call.args[0], 'DATE'))} + to_months(CAST({call.sql(1)} AS INTEGER)) AS DATE)"
-
-
-def with_integers(template: str, *positions: int) -> Callable[[Call], str]:
-    """A template whose arguments at some positions must be whole numbers."""
-
-    def write(call: Call) -> str:
+    def build(call: CallNode) -> Expr:
         for position in positions:
-            need_integer(call, position)
-        return template.format(*(call.sql(i) for i in range(len(call.args))))
+            if position < len(call.args):
+                need_integer(call, position)
+        more = () if default is None or len(call.args) > 2 else (default,)
+        return call.of(function, *call.trees, *more)
 
-    return write
+    return build
 
 
-def need_integer(call: Call, index: int) -> None:
-    type_ = call.writer.type(call.args[index])
+def need_integer(call: CallNode, index: int) -> None:
+    """Refuse an argument that is no whole number."""
+    type_ = call.builder.type(call.args[index])
     if not is_integer(type_):
-        raise call.writer.source.at(call.args[index], f"{call.name} takes a whole number here, not {type_}", "CAST it to INT")
+        raise call.builder.source.at(call.args[index], f"{call.name} takes a whole number here, not {type_}", "CAST it to INT")
 
 
-def regexp_replace(call: Call) -> str:
+def regexp_replace(call: CallNode) -> Expr:
     if "$" in (replacement := call.text(2, "the replacement")) or "\\" in replacement:
-        raise call.writer.source.at(call.args[2], "group references in a replacement are not supported", "take a group with regexp_extract")
-    return f"regexp_replace({call.sql(0)}, {call.sql(1)}, {call.sql(2)}, 'g')"
+        hint = "take a group with regexp_extract"
+        raise call.builder.source.at(call.args[2], "group references in a replacement are not supported", hint)
+    _check_pattern(call)
+    return call.of("REGEXP_REPLACE", *call.trees)
 
 
-def operator(symbol: str) -> Callable[[Call], str]:
-    return lambda call: operand(quotient(call.writer, symbol, call.args[0], call.args[1])._replace(single=False))
+def _check_pattern(call: CallNode) -> None:
+    """Refuse a constant that is no regular expression: the engine would stop at it."""
+    pattern = call.trees[1]
+    if not is_text(pattern):
+        return
+    try:
+        call.builder.typing.call("RLIKE", Literal("", "VARCHAR"), pattern)
+    except InferenceError as error:
+        raise call.builder.source.at(call.args[1], one_line(error), "write a regular expression") from None
 
 
-def positive_modulo(call: Call) -> str:
-    rest = quotient(call.writer, "%", call.args[0], call.args[1]).sql
-    return f"CASE WHEN ({rest}) < 0 THEN (({rest}) + {call.writer.operand(call.args[1])}) % nullif({call.sql(1)}, 0) ELSE {rest} END"
+def locate(call: CallNode) -> Expr:
+    return call.of("INSTR", call.trees[1], call.trees[0])
 
 
-def choice(call: Call) -> str:
-    call.writer.alike(call.args[1:], "mix")
-    return f"CASE WHEN {call.writer.operand(call.args[0])} IS NOT NULL THEN {call.sql(1)} ELSE {call.sql(2)} END"
-
-
-def nullif(call: Call) -> str:
-    call.writer.alike(call.args, "compare")
-    if compares_apart(call.writer, *call.args):
-        equal = exp.EQ(this=call.args[0].copy(), expression=call.args[1].copy())
-        return f"CASE WHEN {call.writer.sql(placed(equal, call.args[0]))} THEN NULL ELSE {call.sql(0)} END"
-    return f"nullif({call.sql(0)}, {call.sql(1)})"
-
-
-def logarithm(function: str) -> str:
-    return f"CASE WHEN {{0}} > 0 THEN {function}({{0}}) END"
+def unix_time(call: CallNode) -> Expr:
+    """Seconds since 1970, cut off; of a text that says date and time."""
+    if call.builder.type(call.args[0]) == "VARCHAR":
+        return call.of("UNIX_TIMESTAMP", call.of("TO_TIMESTAMP", *call.trees, params=("%Y-%m-%d %H:%M:%S",)))
+    return call.of("UNIX_TIMESTAMP", call.cast(0, "TIMESTAMP"))

@@ -7,15 +7,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from thalweg.logical.query import WINDOW_COLUMNS
-from thalweg.logical.stream import FILE_FORMATS, Column, Relation, Stream
+from thalweg.model.paths import refused_path
+from thalweg.model.query import WINDOW_COLUMNS
+from thalweg.model.stream import FILE_FORMATS, Column, Relation, Stream
 from thalweg.sql.durations import parse_duration
 from thalweg.sql.source import Source, Span, suggestion
 
 T = TypeVar("T")
 READER_OPTIONS: dict[str, tuple[str, ...]] = {
     "parquet": (),
-    "csv": ("header", "delimiter", "quote", "escape", "null_value", "comment", "date_format", "timestamp_format", "compression"),
+    "csv": (
+        "header",
+        "delimiter",
+        "quote",
+        "escape",
+        "null_value",
+        "comment",
+        "encoding",
+        "date_format",
+        "timestamp_format",
+        "compression",
+    ),
     "json": ("date_format", "timestamp_format", "compression"),
 }
 STREAM_OPTIONS = (
@@ -78,10 +90,10 @@ def stream(source: Source, declared: Declaration) -> Stream:
         time=time or "",
         delay=given.get("watermark", _delay) or 0,
         format=format_,
-        path=given.get("path", _filled, required="path = 'data/bid', where the files are,"),
+        path=given.get("path", _read_path, required="path = 'data/bid', where the files are,"),
         files_per_batch=given.get("files_per_batch", _count),
         bytes_per_batch=given.get("bytes_per_batch", _bytes),
-        late_rows=given.get("late_rows", _filled),
+        late_rows=given.get("late_rows", _written_path),
         idle_timeout=given.get("idle_timeout", _timeout),
         on_bad_file=given.get("on_bad_file", _one_of("stop", "skip")) or "stop",
         options=given.reader_options(format_),
@@ -95,7 +107,7 @@ def relation(source: Source, declared: Declaration) -> Relation:
     columns = _columns(source, declared)
     given = _options(source, declared, TABLE_OPTIONS)
     format_ = given.format()
-    path = given.get("path", _filled, required="path = 'data/person.csv', where the file is,")
+    path = given.get("path", _read_path, required="path = 'data/person.csv', where the file is,")
     return Relation(
         name=declared.name,
         columns=columns,
@@ -138,10 +150,8 @@ class _Options:
             formats = [f for f, options in READER_OPTIONS.items() if key in options]
             if formats and format_ not in formats:
                 raise self.source.error(f"{key} is an option of {' and '.join(formats)}, not of {format_}", option.key_span, "remove it")
-        self.get("header", _one_of("true", "false"))
-        return tuple(
-            sorted((k, o.value.lower() if k == "header" else o.value) for k, o in self.by_key.items() if k in READER_OPTIONS[format_])
-        )
+        given = {k: self.get(k, _READERS.get(k, str)) or "" for k in self.by_key if k in READER_OPTIONS[format_]}
+        return tuple(sorted(given.items()))
 
 
 def _options(source: Source, declared: Declaration, known: tuple[str, ...]) -> _Options:
@@ -243,6 +253,32 @@ def _filled(text: str) -> str:
     return text
 
 
+def _read_path(text: str) -> str:
+    return _path(text, writes=False)
+
+
+def _written_path(text: str) -> str:
+    return _path(text, writes=True)
+
+
+def _path(text: str, writes: bool) -> str:
+    if refused := refused_path(_filled(text), writes):
+        raise OptionError(*refused)
+    return text
+
+
+def _delimiter(text: str) -> str:
+    if not 1 <= len(text.replace("\\t", "\t").encode()) <= 4 or any(c in text for c in "\r\n"):
+        raise OptionError(f"{text!r} is no delimiter", "write one to four characters, like ';' or '\\t'")
+    return text
+
+
+def _character(text: str) -> str:
+    if len(text) > 1 or not text.isascii() or text in ("\r", "\n"):
+        raise OptionError(f"{text!r} is not one character", "write one, or '' for none")
+    return text
+
+
 def _one_of(*choices: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text.lower() not in choices:
@@ -250,3 +286,14 @@ def _one_of(*choices: str) -> Callable[[str], str]:
         return text.lower()
 
     return read
+
+
+_READERS: dict[str, Callable[[str], str]] = {
+    "header": _one_of("true", "false"),
+    "delimiter": _delimiter,
+    "quote": _character,
+    "escape": _character,
+    "comment": _character,
+    "encoding": _one_of("utf-8", "utf-16", "latin-1"),
+    "compression": _one_of("none", "gzip", "zstd"),
+}

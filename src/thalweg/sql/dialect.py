@@ -14,9 +14,9 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from thalweg.expr.types import TYPES_HINT, type_name
 from thalweg.sql.nodes import Convert, Misparse, StreamWindow
 from thalweg.sql.places import PlacedParser, noted
-from thalweg.sql.types import TYPES_HINT, type_name
 from thalweg.sql.window_syntax import WindowSyntax
 
 T = TypeVar("T")

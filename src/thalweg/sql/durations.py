@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from thalweg.logical.windows import UNITS
+from thalweg.model.windows import UNITS
 from thalweg.sql.source import did_you_mean
 
 MICROS: dict[str, int] = dict(UNITS) | {"week": 7 * dict(UNITS)["day"]}

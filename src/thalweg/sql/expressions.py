@@ -1,4 +1,4 @@
-"""How operators, literals, casts and CASE are written."""
+"""How operators, literals, casts and CASE become trees."""
 
 from __future__ import annotations
 
@@ -6,174 +6,152 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from thalweg.logical.windows import duration_text
+from thalweg.expr.nodes import FALSE, TRUE, Cast, Expr, Literal, is_text
+from thalweg.expr.types import INTEGERS, TYPES_HINT, family, is_integer, type_name
+from thalweg.model.windows import duration_text
 from thalweg.sql import literals
-from thalweg.sql.conditions import compares_apart, placed
-from thalweg.sql.inference import family, is_integer
+from thalweg.sql.builder import Builder, Forms
 from thalweg.sql.nodes import Convert, Duration
-from thalweg.sql.types import TYPES_HINT, is_exact, is_fractional, type_name
-from thalweg.sql.writer import Forms, Piece, Writer, is_constant, operand, unwrapped
 
-Form = Callable[[Writer, exp.Expr], Piece]
-
-
-def quotient(writer: Writer, symbol: str, left: exp.Expr, right: exp.Expr) -> Piece:
-    """A division; by zero it gives NULL."""
-    writer.numbers((left, right), symbol)
-    inner, above = unwrapped(right), _number(writer, left, right)
-    safe = isinstance(inner, exp.Literal) and inner.name.lower().partition("e")[0].strip("0.") != ""
-    return Piece(f"{above} {symbol} {_number(writer, right, left) if safe else f'nullif({writer.sql(right)}, 0)'}", False)
+Form = Callable[[Builder, exp.Expr], Expr]
+_LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63, "HUGEINT": 2**127}
 
 
-def converted(writer: Writer, node: exp.Expr, to: str) -> Piece:
-    """A cast as Spark means it: fractions are cut off, numbers and timestamps meet in seconds, a text may say its distance from UTC,
-    failures are NULL."""
-    piece, type_ = writer.piece(node), writer.type(node)
-    if type_ == to:
-        return piece
-    sql = piece.sql
-    if is_integer(to) and is_fractional(type_):
-        sql = f"trunc({sql})"
-    elif is_integer(to) and type_ == "VARCHAR":
-        sql = f"trunc(TRY_CAST({sql} AS DECIMAL(38,10)))"
-    elif to == "TIMESTAMP" and type_ == "VARCHAR":
-        return Piece(f"CAST(TRY_CAST({sql} AS TIMESTAMPTZ) AS TIMESTAMP)")
-    elif is_integer(to) and type_ == "TIMESTAMP":
-        sql = f"floor(epoch({sql}))"
-    elif to == "TIMESTAMP" and family(type_) == "number":
-        return Piece(f"TRY(make_timestamp(CAST({operand(piece)} * 1000000 AS BIGINT)))")
-    elif {family(type_), family(to)} in ({"time", "number"}, {"time", "BOOLEAN"}):
-        raise writer.source.at(node, f"can't cast {type_} to {to}", "cast by way of TIMESTAMP")
-    return Piece(f"TRY_CAST({sql} AS {to})")
+def converted(builder: Builder, node: exp.Expr, to: str) -> Expr:
+    """A cast as Spark means it."""
+    tree = builder.tree(node)
+    if tree.type == to:
+        return tree
+    if {family(tree.type), family(to)} in ({"time", "number"}, {"time", "BOOLEAN"}) and not _by_seconds(tree.type, to):
+        raise builder.source.at(node, f"can't cast {tree.type} to {to}", "cast by way of TIMESTAMP")
+    if isinstance(tree, Literal) and tree.value is not None and is_integer(tree.type) and abs(int(tree.value)) < _LIMITS.get(to, 0):
+        return Literal(tree.value, to)
+    return Cast(tree, to)
 
 
-def _arithmetic(symbol: str) -> Form:
-    def write(writer: Writer, node: exp.Expr) -> Piece:
-        left, right = node.this, node.expression
-        writer.numbers((left, right), symbol)
-        if symbol in "+*" and is_constant(left) and not is_constant(right):
-            left, right = right, left
-        sql = f"{_number(writer, left, right)} {symbol} {_number(writer, right, left)}"
-        exact = symbol in "+-*" and all(is_exact(writer.type(side)) for side in (left, right))
-        return Piece(f"TRY({sql})") if exact and not (is_constant(left) and is_constant(right)) else Piece(sql, False)
-
-    return write
+def _by_seconds(one: str, to: str) -> bool:
+    return (to == "TIMESTAMP" and family(one) == "number") or (one == "TIMESTAMP" and is_integer(to))
 
 
-def _number(writer: Writer, node: exp.Expr, other: exp.Expr) -> str:
-    """An operand. DuckDB makes an integer literal as narrow as what it meets; in Spark it is an INT."""
-    inner = unwrapped(node)
-    if isinstance(inner, exp.Literal) and not is_constant(other) and writer.type(other) in ("TINYINT", "SMALLINT"):
-        type_ = writer.type(inner)
-        return f"CAST({writer.sql(inner)} AS {type_})" if is_integer(type_) else writer.operand(node)
-    return writer.operand(node)
+def _operator(symbol: str) -> Form:
+    def build(builder: Builder, node: exp.Expr) -> Expr:
+        return builder.call(node, symbol, *builder.numbers((node.this, node.expression), symbol))
+
+    return build
 
 
-def _divide(symbol: str) -> Form:
-    return lambda writer, node: quotient(writer, symbol, node.this, node.expression)
-
-
-def _whole_division(writer: Writer, node: exp.Expr) -> Piece:
+def _whole_division(builder: Builder, node: exp.Expr) -> Expr:
     for side in (node.this, node.expression):
-        if not is_integer(writer.type(side)):
-            raise writer.source.at(side, "DIV takes whole numbers", "use / and CAST the result")
-    return Piece(f"CAST({quotient(writer, '//', node.this, node.expression).sql} AS BIGINT)")
+        if not is_integer(builder.type(side)):
+            raise builder.source.at(side, "DIV takes whole numbers", "use / and CAST the result")
+    return builder.call(node, "DIV", builder.tree(node.this), builder.tree(node.expression))
 
 
-def _exclusive_or(writer: Writer, node: exp.Expr) -> Piece:
-    writer.numbers((node.this, node.expression), "^")
-    return Piece(f"xor({writer.sql(node.this)}, {writer.sql(node.expression)})")
+def _prefixed(function: str, symbol: str) -> Form:
+    def build(builder: Builder, node: exp.Expr) -> Expr:
+        return builder.call(node, function, *builder.numbers((node.this,), symbol))
+
+    return build
 
 
-def _prefixed(symbol: str) -> Form:
-    def write(writer: Writer, node: exp.Expr) -> Piece:
-        writer.numbers((node.this,), symbol)
-        return Piece(f"{symbol}{writer.operand(node.this)}", False)
-
-    return write
+def _concatenated(builder: Builder, node: exp.Expr) -> Expr:
+    return joined(builder, node, [builder.tree(node.this), builder.tree(node.expression)])
 
 
-def _concatenated(writer: Writer, node: exp.Expr) -> Piece:
-    return Piece(" || ".join(writer.operand(n) for n in (node.this, node.expression)), False)
+def joined(builder: Builder, node: exp.Expr, pieces: list[Expr]) -> Expr:
+    """Texts one after the other, flat."""
+    flat = [a for p in pieces for a in (p.children if getattr(p, "function", "") == "||" and len(p.children) > 1 else (p,))]
+    return builder.call(node, "||", *flat)
 
 
-def _adjacent(writer: Writer, node: exp.Expr) -> Piece:
-    return Piece(literals.quoted("".join(n.name for n in node.expressions)))
-
-
-def _case(writer: Writer, node: exp.Expr) -> Piece:
+def _case(builder: Builder, node: exp.Expr) -> Expr:
     subject, branches, default = node.this, node.args.get("ifs") or [], node.args.get("default")
     if not branches:
-        raise writer.source.at(node, "CASE has no WHEN", "write CASE WHEN condition THEN value END")
-    if subject is not None:
-        writer.alike((subject, *(b.this for b in branches)), "compare")
-    writer.alike([b.args["true"] for b in branches] + ([default] if default is not None else []), "mix")
-    if subject is not None and any(compares_apart(writer, subject, b.this) for b in branches):
-        equal = [exp.EQ(this=subject.copy(), expression=b.this.copy()) for b in branches]
-        ifs = [exp.If(this=placed(e, b), true=b.args["true"].copy()) for e, b in zip(equal, branches, strict=True)]
-        return _case(writer, placed(exp.Case(ifs=ifs, default=default.copy() if default is not None else None), node))
-    parts = ["CASE"] if subject is None else ["CASE", writer.operand(subject)]
-    for branch in branches:
-        condition = writer.condition(branch.this).sql if subject is None else writer.sql(branch.this)
-        parts.append(f"WHEN {condition} THEN {writer.sql(branch.args['true'])}")
-    if default is not None:
-        parts.append(f"ELSE {writer.sql(default)}")
-    return Piece(" ".join([*parts, "END"]))
+        raise builder.source.at(node, "CASE has no WHEN", "write CASE WHEN condition THEN value END")
+    values = builder.alike([*(b.args["true"] for b in branches), *([] if default is None else [default])], "mix")
+    if subject is None:
+        this, tests = None, tuple(builder.condition(b.this) for b in branches)
+    else:
+        this, *found = builder.alike((subject, *(b.this for b in branches)), "compare")
+        tests = tuple(found)
+    otherwise = None if default is None else values[-1]
+    return builder.case(node, list(zip(tests, values, strict=False)), otherwise, this)
 
 
-def _if(writer: Writer, node: exp.Expr) -> Piece:
-    branch = exp.If(this=node.this.copy(), true=node.args["true"].copy())
+def _if(builder: Builder, node: exp.Expr) -> Expr:
     default = node.args.get("false")
-    return _case(writer, placed(exp.Case(ifs=[branch], default=default.copy() if default is not None else None), node))
+    values = builder.alike([node.args["true"], *([] if default is None else [default])], "mix")
+    return builder.case(node, [(builder.condition(node.this), values[0])], None if default is None else values[1])
 
 
-def _literal(writer: Writer, node: exp.Expr) -> Piece:
-    return Piece(literals.quoted(node.name) if node.args["is_string"] else literals.number(node.name))
+def _literal(builder: Builder, node: exp.Expr) -> Expr:
+    if node.args["is_string"]:
+        return Literal(node.name, "VARCHAR")
+    return number(builder, literals.number(node.name))
 
 
-def _duration(writer: Writer, node: exp.Expr) -> Piece:
+def number(builder: Builder, text: str) -> Expr:
+    """A number, of the type that the engine gives to it."""
+    if text.isdigit():
+        fitting = next((t for t, bound in _LIMITS.items() if int(text) < bound), None)
+        return Literal(text, fitting or builder.typing.answer(("number", text), lambda: (text, {})))
+    shape = ("number", *map(len, text.split("."))) if text.replace(".", "").isdigit() else ("number", text)
+    return Literal(text, builder.typing.answer(shape, lambda: (text, {})))
+
+
+def _duration(builder: Builder, node: exp.Expr) -> Expr:
     micros, months = node.args["micros"], node.args.get("months") or 0
     parts = [f"{months} months"] * bool(months) + [duration_text(micros)] * bool(micros or not months)
-    return Piece(f"INTERVAL '{' '.join(parts)}'")
+    return Literal(" ".join(parts), "INTERVAL")
 
 
-def _typed(writer: Writer, node: exp.Expr) -> Piece:
+def _typed(builder: Builder, node: exp.Expr) -> Expr:
     """`DATE '2024-01-01'`, `10L`; and `x::INT`, which is a cast."""
     to, this = node.args["to"], node.this
     known = isinstance(to, exp.DataType) and isinstance(to.this, exp.DType)
     name = type_name(to.this.name.replace("NTZ", ""), tuple(p.name for p in to.expressions)) if known else None
     if name is None:
-        raise writer.source.at(node, f"type {to.sql(dialect='spark')} is not supported", TYPES_HINT)
+        raise builder.source.at(node, f"type {to.sql(dialect='spark')} is not supported", TYPES_HINT)
     if not isinstance(this, exp.Literal):
-        return converted(writer, this, name)
+        return converted(builder, this, name)
     if not literals.fits(this.name, name):
-        raise writer.source.at(node, f"{literals.quoted(this.name)} is no {name}", "write a literal of that type")
-    return Piece(f"CAST({writer.sql(this)} AS {name})")
+        raise builder.source.at(node, f"'{this.name}' is no {name}", "write a literal of that type")
+    return _constant(builder, this, name)
+
+
+def _constant(builder: Builder, node: exp.Expr, type_: str) -> Expr:
+    """A literal of a type that it is given."""
+    if type_ in ("DATE", "TIMESTAMP", "VARCHAR"):
+        return Literal(node.name, type_)
+    if type_ == "BOOLEAN":
+        return TRUE if node.name.lower() == "true" else FALSE
+    if type_ in INTEGERS and node.name.lstrip("+-").isdigit():
+        return Literal(str(int(node.name)), type_)
+    plain = builder.tree(node) if not is_text(builder.tree(node)) else number(builder, literals.number(node.name))
+    return plain if plain.type == type_ else Cast(plain, type_)
 
 
 OPERATORS: Forms = {
-    exp.Paren: lambda writer, node: writer.piece(node.this),
-    exp.Add: _arithmetic("+"),
-    exp.Sub: _arithmetic("-"),
-    exp.Mul: _arithmetic("*"),
-    exp.BitwiseAnd: _arithmetic("&"),
-    exp.BitwiseOr: _arithmetic("|"),
-    exp.BitwiseXor: _exclusive_or,
-    exp.Div: _divide("/"),
-    exp.Mod: _divide("%"),
+    exp.Paren: lambda builder, node: builder.tree(node.this),
+    exp.Add: _operator("+"),
+    exp.Sub: _operator("-"),
+    exp.Mul: _operator("*"),
+    exp.BitwiseAnd: _operator("&"),
+    exp.BitwiseOr: _operator("|"),
+    exp.BitwiseXor: _operator("^"),
+    exp.Div: _operator("/"),
+    exp.Mod: _operator("%"),
     exp.IntDiv: _whole_division,
-    exp.Neg: _prefixed("-"),
-    exp.BitwiseNot: _prefixed("~"),
+    exp.Neg: _prefixed("NEGATE", "-"),
+    exp.BitwiseNot: _prefixed("~", "~"),
     exp.DPipe: _concatenated,
-    exp.Concat: _adjacent,
+    exp.Concat: lambda builder, node: Literal("".join(n.name for n in node.expressions), "VARCHAR"),
     exp.Case: _case,
     exp.If: _if,
     exp.Literal: _literal,
-    exp.RawString: lambda writer, node: Piece(literals.quoted(node.name)),
-    exp.Null: lambda writer, node: Piece("NULL"),
-    exp.Boolean: lambda writer, node: Piece("TRUE" if node.this else "FALSE"),
+    exp.RawString: lambda builder, node: Literal(node.name, "VARCHAR"),
     exp.Cast: _typed,
     exp.TryCast: _typed,
-    Convert: lambda writer, node: converted(writer, node.this, node.args["to"]),
+    Convert: lambda builder, node: converted(builder, node.this, node.args["to"]),
     Duration: _duration,
 }

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from thalweg.logical.query import Expr
-from thalweg.logical.windows import NamedWindow
+from thalweg.expr.nodes import Expr
+from thalweg.model.windows import NamedWindow
+from thalweg.sql.builder import unwrapped
 from thalweg.sql.rows import Rows, Scope, is_window_reference
 from thalweg.sql.source import Span, span_of
 from thalweg.sql.windows import NO_WINDOW_HINT, bind_windows, is_window
-from thalweg.sql.writer import unwrapped
 
 
 @dataclass(frozen=True)

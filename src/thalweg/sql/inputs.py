@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from thalweg.logical.join import RANGE, STATIC, TUMBLE, UNBOUNDED
-from thalweg.logical.stream import Relation, Stream
-from thalweg.logical.windows import duration_text
+from thalweg.model.query import RANGE, STATIC, TUMBLE, UNBOUNDED
+from thalweg.model.stream import Relation, Stream
+from thalweg.model.windows import duration_text
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source, span_of, suggestion
 from thalweg.sql.windows import check_time, fixed_length

@@ -7,8 +7,8 @@ from math import gcd
 
 from sqlglot import exp
 
-from thalweg.logical.join import RANGE, TUMBLE
-from thalweg.logical.windows import UNITS, duration_text
+from thalweg.model.query import RANGE, TUMBLE
+from thalweg.model.windows import UNITS, duration_text
 from thalweg.sql.inputs import Input
 from thalweg.sql.source import Source
 from thalweg.sql.windows import fixed_length

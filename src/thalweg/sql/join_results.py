@@ -3,54 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from thalweg.logical.join import ColumnRef, JoinAggregate, Term, flat
-from thalweg.logical.query import Output
-from thalweg.logical.stream import Stream
+from thalweg.expr.nodes import Column, Expr
+from thalweg.model.query import Aggregate, ColumnRef, Output, QueryAggregate, Term
+from thalweg.model.stream import Stream
 from thalweg.sql.aggregates import aggregate_type, bind_aggregate
+from thalweg.sql.builder import is_star
 from thalweg.sql.joined import JoinedRows
-from thalweg.sql.results import Results, output_name, result_type
-from thalweg.sql.writer import is_star
+from thalweg.sql.results import Results, checked_result, output_name
 
-WINDOW_END = '"window_end"'
+WINDOW_END = Column("window_end", "TIMESTAMP")
 WINDOW_HINT = "write [RANGE ...] after the stream in FROM, and EVERY at the end"
 _BY = {"FIRST": "MIN_BY", "LAST": "MAX_BY"}
 
 
-class JoinResults(Results[JoinAggregate]):
+class JoinResults(Results[QueryAggregate]):
     """Groups of joined rows at an instant."""
 
     def __init__(self, rows: JoinedRows, keys: Sequence[Term]) -> None:
-        super().__init__(rows, keys, {"window_end": "TIMESTAMP"})
+        super().__init__(rows, keys)
         self.rows = rows
 
-    def bind(self, node: exp.Expr) -> tuple[JoinAggregate, str]:
+    def bind(self, node: exp.Expr) -> tuple[QueryAggregate, str]:
         """The aggregate that a call asks for, over one input where it reads no other, and its type."""
-        read: set[ColumnRef] = set()
-        rows, place = self.rows, "an aggregate"
-        call = bind_aggregate(rows.writer(place, read), node)
+        rows = self.rows
+        call = bind_aggregate(rows.builder("an aggregate"), node)
         if call.function in _BY:
             time = next(f"{i.alias}.{i.origin.time}" for i in rows.inputs if isinstance(i.origin, Stream))
             raise rows.source.at(node, f"{call.function} over a join is not supported", f"use {_BY[call.function]}(x, {time})")
+        type_, read = aggregate_type(call, rows.typing), rows.read(*call.exprs)
         inputs = {c.input for c in read}
         if len(inputs) != 1:
-            return JoinAggregate(call, None, tuple(sorted(read))), aggregate_type(call, rows.types, rows.infer)
-        (index,) = inputs
-        own = bind_aggregate(rows.own_writer(index, place), node)
-        return JoinAggregate(own, index), aggregate_type(own, rows.inputs[index].types, rows.infer)
+            return QueryAggregate(call, None, read), type_
+        return QueryAggregate(_bare(rows, call), inputs.pop()), type_
 
-    def window_column(self, node: exp.Column) -> str:
+    def window_column(self, node: exp.Column) -> Expr:
         """`window_end`, the instant."""
         return instant(self.rows, node)
 
-    def window(self, node: exp.Expr) -> str:
+    def window(self, node: exp.Expr) -> Expr:
         """Refused: the windows of a join stand in FROM."""
         raise self.rows.source.at(node, "a window here is not supported in a join", WINDOW_HINT)
 
 
-def instant(rows: JoinedRows, node: exp.Expr) -> str:
+def _bare(rows: JoinedRows, call: Aggregate) -> Aggregate:
+    """An aggregate of one input over the bare columns of that."""
+    return replace(call, args=tuple(map(rows.bare, call.args)), where=None if call.where is None else rows.bare(call.where))
+
+
+def instant(rows: JoinedRows, node: exp.Expr) -> Expr:
     """The instant of a result, which is all that is known of the windows of a join."""
     if node.name.lower() not in ("window_end", "end"):
         written = rows.source.written(node)
@@ -68,7 +72,7 @@ def row_outputs(rows: JoinedRows, select: exp.Select) -> tuple[tuple[Output, ...
                 hint = "name the columns instead of *, and rename one with AS" if is_star(item) else "rename one with AS"
                 raise rows.source.at(item, f"two results are named {name}", hint)
             terms[name.lower()] = term
-            outputs.append(Output(name, term.sql, term.type))
+            outputs.append(Output(name, term.expr))
     return tuple(outputs), tuple(sorted({c for t in terms.values() for c in t.columns}))
 
 
@@ -76,15 +80,12 @@ def _expanded(rows: JoinedRows, item: exp.Expr, terms: dict[str, Term]) -> Itera
     """The results of an item of SELECT: one, or all columns that a star stands for."""
     if is_star(item):
         for column in _starred(rows, item):
-            input_ = rows.inputs[column.input]
-            yield column.name, Term(flat(input_.alias, column.name), input_.types[column.name], (column,))
+            yield column.name, Term(rows.column_of(column), (column,))
         return
     node = item.this if isinstance(item, exp.Alias) else item
-    read: set[ColumnRef] = set()
-    writer = rows.writer("SELECT", read, terms)
-    sql, type_ = writer.sql(node), result_type(rows, node, writer.type(node))
+    expr = checked_result(rows, node, rows.builder("SELECT", terms).tree(node))
     name = item.alias if isinstance(item, exp.Alias) else output_name(rows, node)
-    yield name, Term(sql, type_, tuple(sorted(read)))
+    yield name, Term(expr, rows.read(expr))
 
 
 def _starred(rows: JoinedRows, star: exp.Expr) -> tuple[ColumnRef, ...]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
-from thalweg.logical.join import ColumnRef, Term, flat
-from thalweg.sql import literals
-from thalweg.sql.inference import Infer
+from thalweg.expr.nodes import Column, Expr
+from thalweg.expr.typing import Typing
+from thalweg.model.query import ColumnRef, Term, joined_name
+from thalweg.sql.builder import Builder
 from thalweg.sql.inputs import Input
 from thalweg.sql.rows import FORMS, refuse_in_rows
 from thalweg.sql.source import Source, span_of, suggestion
 from thalweg.sql.using import Using
-from thalweg.sql.writer import Writer
-
-Form = Callable[[ColumnRef], str]
 
 
 @dataclass(frozen=True)
@@ -27,48 +25,43 @@ class JoinedRows:
     source: Source
     inputs: tuple[Input, ...]
     using: Using
-    infer: Infer
+    typing: Typing
 
     @cached_property
-    def types(self) -> dict[str, str]:
-        """The columns of a joined row, by type."""
-        return {f"{i.alias}.{name}": type_ for i in self.inputs for name, type_ in i.types.items()}
+    def refs(self) -> dict[str, ColumnRef]:
+        """The columns of a joined row by their names in it."""
+        return {joined_name(i.alias, c): ColumnRef(n, c) for n, i in enumerate(self.inputs) for c in i.types}
 
-    def writer(self, place: str, read: set[ColumnRef] | None = None, aliases: Mapping[str, Term] | None = None) -> Writer:
-        """What writes expressions over the joined row; `read` collects the columns, `aliases` are names of earlier results."""
-        noted = set() if read is None else read
+    def builder(self, place: str, aliases: Mapping[str, Term] | None = None) -> Builder:
+        """What builds expressions over the joined row; `aliases` are names of earlier results."""
 
-        def form(column: ColumnRef) -> str:
-            noted.add(column)
-            return flat(self.inputs[column.input].alias, column.name)
-
-        def leaf(node: exp.Expr) -> str | None:
+        def leaf(node: exp.Expr) -> Expr | None:
             alias = self._aliased(node, aliases or {})
-            if alias is None:
-                return self._leaf(node, place, form)
-            noted.update(alias.columns)
-            return f"({alias.sql})" if " " in alias.sql else alias.sql
+            return self._leaf(node, place) if alias is None else alias.expr
 
-        return Writer(self.source, FORMS, lambda sql: self.infer(sql, self.types), leaf)
-
-    def own_writer(self, index: int, place: str) -> Writer:
-        """What writes expressions that read one input alone, over its bare columns."""
-        types = self.inputs[index].types
-        return Writer(
-            self.source,
-            FORMS,
-            lambda sql: self.infer(sql, types),
-            lambda node: self._leaf(node, place, lambda column: literals.name(column.name)),
-        )
+        return Builder(self.source, FORMS, self.typing, leaf)
 
     def term(self, node: exp.Expr, place: str) -> Term:
-        """A typed expression over the joined row."""
-        read: set[ColumnRef] = set()
-        writer = self.writer(place, read)
-        sql, type_ = writer.sql(node), writer.type(node)
-        inputs = {c.input for c in read}
-        own = self.own_writer(inputs.pop(), place).sql(node) if len(inputs) == 1 else None
-        return Term(sql, type_, tuple(sorted(read)), own)
+        """An expression over the joined row."""
+        return self.termed(self.builder(place).tree(node))
+
+    def termed(self, expr: Expr) -> Term:
+        """An expression with the columns that it reads, and its form over the bare columns of the only input that it reads."""
+        read = self.read(expr)
+        return Term(expr, read, self.bare(expr) if len({c.input for c in read}) == 1 else None)
+
+    def read(self, *exprs: Expr) -> tuple[ColumnRef, ...]:
+        """The columns that expressions read, in order."""
+        return tuple(sorted({self.refs[name] for e in exprs for name in e.columns}))
+
+    def bare(self, expr: Expr) -> Expr:
+        """An expression that reads one input, over the bare columns of that."""
+        return expr.renamed(lambda name: self.refs[name].name)
+
+    def column_of(self, ref: ColumnRef) -> Expr:
+        """A column of the joined row."""
+        given = self.inputs[ref.input]
+        return Column(joined_name(given.alias, ref.name), given.types[ref.name])
 
     def resolve(self, node: exp.Column) -> ColumnRef | None:
         """The column that a reference names; an error where several inputs have it."""
@@ -118,7 +111,7 @@ class JoinedRows:
         bare = isinstance(node, exp.Column) and node.args.get("table") is None and node.name.lower() in aliases
         return aliases[node.name.lower()] if bare and isinstance(node, exp.Column) and self.resolve(node) is None else None
 
-    def _leaf(self, node: exp.Expr, place: str, form: Form) -> str | None:
+    def _leaf(self, node: exp.Expr, place: str) -> Expr | None:
         refuse_in_rows(self, node, place)
         if not isinstance(node, exp.Column):
             return None
@@ -126,4 +119,4 @@ class JoinedRows:
         column = self.resolve(node)
         if column is None:
             raise self.unknown(node)
-        return form(column)
+        return self.column_of(column)

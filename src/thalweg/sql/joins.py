@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from thalweg.logical.join import DELETED, JoinInput, JoinQuery, Term
-from thalweg.logical.query import Output
+from thalweg.expr.nodes import Column
+from thalweg.expr.typing import Typing
+from thalweg.model.query import DELETED, Output, Query, QueryInput, Term
+from thalweg.model.target import Target
 from thalweg.sql.aggregates import is_aggregate
 from thalweg.sql.grouping import group_items, names_window
-from thalweg.sql.inference import Infer
 from thalweg.sql.inputs import Known, bind_inputs
 from thalweg.sql.instants import bind_every, emits_changes
 from thalweg.sql.join_conditions import bind_conditions
@@ -27,15 +28,15 @@ _ROWS_HINTS = {
 }
 
 
-def bind_join(source: Source, select: exp.Select, known: Known, infer: Infer, *, name: str, text: str, into: str | None) -> JoinQuery:
+def bind_join(source: Source, select: exp.Select, known: Known, typing: Typing, *, name: str, text: str, into: Target | None) -> Query:
     """The join that a SELECT asks for."""
     inputs = bind_inputs(source, select, known)
-    rows = JoinedRows(source, inputs, bind_using(source, select, inputs), infer)
+    rows = JoinedRows(source, inputs, bind_using(source, select, inputs), typing)
     conditions = bind_conditions(rows, select)
-    query = JoinQuery(
+    query = Query(
         name=name,
         text=text,
-        inputs=tuple(JoinInput(i.alias, i.origin.name, i.kind, i.length, w) for i, w in zip(inputs, conditions.where, strict=True)),
+        inputs=tuple(QueryInput(i.alias, i.origin.name, i.kind, i.length, w) for i, w in zip(inputs, conditions.where, strict=True)),
         equalities=conditions.equalities,
         residue=conditions.residue,
         outputs=(),
@@ -50,7 +51,7 @@ def _aggregates(select: exp.Select) -> bool:
     return select.args.get("group") is not None or any(is_aggregate(n) for i in items if i is not None for n in i.walk())
 
 
-def _joined(query: JoinQuery, rows: JoinedRows, select: exp.Select) -> JoinQuery:
+def _joined(query: Query, rows: JoinedRows, select: exp.Select) -> Query:
     for clause, hint in _ROWS_HINTS.items():
         node = select.args.get(clause)
         if node is not None:
@@ -62,14 +63,14 @@ def _joined(query: JoinQuery, rows: JoinedRows, select: exp.Select) -> JoinQuery
     return replace(query, outputs=outputs, columns=columns)
 
 
-def _aggregated(query: JoinQuery, rows: JoinedRows, select: exp.Select) -> JoinQuery:
+def _aggregated(query: Query, rows: JoinedRows, select: exp.Select) -> Query:
     keys = _keys(rows, select)
     results = JoinResults(rows, keys)
     outputs, changes = results.outputs(select), emits_changes(select)
-    if all(o.sql != WINDOW_END for o in outputs):
-        outputs += (_added(rows, select, outputs, Output("window_end", WINDOW_END, "TIMESTAMP"), "the instant of a result is"),)
+    if all(o.expr != WINDOW_END for o in outputs):
+        outputs += (_added(rows, select, outputs, Output("window_end", WINDOW_END), "the instant of a result is"),)
     if changes:
-        outputs += (_added(rows, select, outputs, Output(DELETED, f'"{DELETED}"', "BOOLEAN"), "the mark of EMIT CHANGES is"),)
+        outputs += (_added(rows, select, outputs, Output(DELETED, Column(DELETED, "BOOLEAN")), "the mark of EMIT CHANGES is"),)
     having, every = results.having(select), bind_every(rows.source, select, rows.inputs)
     aggregates = tuple(results.aggregates)
     return replace(query, outputs=outputs, keys=keys, aggregates=aggregates, having=having, every=every, changes=changes)

@@ -1,11 +1,11 @@
-"""Literals of DuckDB's SQL."""
+"""Literals: how a number is written, and which texts stand for values of a type."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
 
-from thalweg.sql.types import INTEGERS, is_numeric
+from thalweg.expr.types import INTEGERS, is_numeric
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _FORMS = {
@@ -14,20 +14,6 @@ _FORMS = {
 }
 _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
-
-
-def quoted(text: str) -> str:
-    """A string literal.
-
-    >>> quoted("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"
-
-
-def name(text: str) -> str:
-    """A quoted identifier."""
-    return '"' + text.replace('"', '""') + '"'
 
 
 def number(text: str) -> str:

@@ -99,7 +99,7 @@ def _refuse_clauses(source: Source, node: exp.Expr, supported: frozenset[str]) -
     placed = [(_span(source, node, v), k) for k, v in present]
     if placed:
         span, key = min(placed)
-        hint = HINTS.get(key, "leave it out; docs/sql.md has all that a query may say")
+        hint = HINTS.get(key, "leave it out; thalweg help queries has all that a query may say")
         raise source.error(f"{CLAUSES.get(key, key.rstrip('_').upper())} is not supported", span, hint)
 
 

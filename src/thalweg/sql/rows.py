@@ -7,16 +7,16 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from thalweg.logical.query import WINDOW_COLUMNS, Expr
-from thalweg.logical.stream import Stream
-from thalweg.sql import literals
+from thalweg.expr.nodes import Column, Expr
+from thalweg.expr.typing import Typing
+from thalweg.model.query import WINDOW_COLUMNS
+from thalweg.model.stream import Stream
 from thalweg.sql.aggregates import is_aggregate
+from thalweg.sql.builder import Builder, Forms, is_star
 from thalweg.sql.conditions import CONDITIONS
 from thalweg.sql.expressions import OPERATORS
 from thalweg.sql.functions import CALLS
-from thalweg.sql.inference import Infer
 from thalweg.sql.source import Source, span_of, suggestion
-from thalweg.sql.writer import Forms, Writer, is_star
 
 FORMS: Forms = {**CONDITIONS, **OPERATORS, **CALLS}
 _NO_AGGREGATE = {
@@ -36,11 +36,11 @@ class Scope(Protocol):
         """The script."""
 
     @property
-    def infer(self) -> Infer:
+    def typing(self) -> Typing:
         """What gives types."""
 
-    def writer(self, place: str) -> Writer:
-        """What writes expressions over rows in some place of the query."""
+    def builder(self, place: str) -> Builder:
+        """What builds expressions over rows in some place of the query."""
 
     def column(self, node: exp.Column) -> str | None:
         """The column that a reference names, in the case of its declaration."""
@@ -59,16 +59,15 @@ class Rows:
     source: Source
     stream: Stream
     alias: str
-    infer: Infer
+    typing: Typing
 
-    def writer(self, place: str) -> Writer:
-        """What writes expressions over rows in some place of the query."""
-        return Writer(self.source, FORMS, lambda sql: self.infer(sql, self.stream.types), lambda node: self._leaf(node, place))
+    def builder(self, place: str) -> Builder:
+        """What builds expressions over rows in some place of the query."""
+        return Builder(self.source, FORMS, self.typing, lambda node: self._leaf(node, place))
 
     def expression(self, node: exp.Expr, place: str) -> Expr:
-        """A typed expression over rows."""
-        writer = self.writer(place)
-        return Expr(writer.sql(node), writer.type(node))
+        """An expression over rows."""
+        return self.builder(place).tree(node)
 
     def column(self, node: exp.Column) -> str | None:
         """The column of the stream that a reference names, in the case of its declaration."""
@@ -86,7 +85,7 @@ class Rows:
         names = [c.name for c in self.stream.columns]
         return self.source.at(node, f"unknown column {node.name}", suggestion(node.name, names, f"columns of {self.stream.name} are"))
 
-    def _leaf(self, node: exp.Expr, place: str) -> str | None:
+    def _leaf(self, node: exp.Expr, place: str) -> Expr | None:
         refuse_in_rows(self, node, place)
         if not isinstance(node, exp.Column):
             return None
@@ -94,7 +93,7 @@ class Rows:
         name = self.column(node)
         if name is None:
             raise self.unknown(node)
-        return literals.name(name)
+        return Column(name, self.stream.types[name])
 
 
 def refuse_in_rows(scope: Scope, node: exp.Expr, place: str) -> None:

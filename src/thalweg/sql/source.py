@@ -12,6 +12,7 @@ from thalweg.errors import SqlError, StatementError, UsageError
 
 Span = tuple[int, int]
 """A half-open interval of characters of the text."""
+UNLIKE = "CAST values to the types that are meant"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,12 @@ def span_of(node: exp.Expr) -> Span | None:
     return (min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None
 
 
+def placed(node: exp.Expr, origin: exp.Expr) -> exp.Expr:
+    """A node that stands for another at its place in the text."""
+    node.meta["span"] = span_of(origin)
+    return node
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The known name nearest to a word, in the case it is known by.
 
@@ -79,3 +86,16 @@ def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
     names = list(known)
     near = did_you_mean(word, names)
     return f"did you mean {near}?" if near else f"{otherwise}: {', '.join(names)}" if names else otherwise
+
+
+def one_line(error: Exception) -> str:
+    """The engine's message without its heading, its listing of candidates and its drawing of the place.
+
+    >>> one_line(ValueError("Binder Error: No function matches '+(VARCHAR, INTEGER)'. Add casts.\\n\\tCandidates: ..."))
+    "no function matches '+(VARCHAR, INTEGER)'"
+    """
+    line = (str(error).strip().splitlines() or ["can't be typed"])[0]
+    head, colon, rest = line.partition(" Error: ")
+    text = rest if colon and head.replace(" ", "").isalpha() else line
+    sentence = text.partition(". ")[0]
+    return (sentence[:1].lower() + sentence[1:]).rstrip(".! ")

@@ -1,4 +1,4 @@
-"""The grammar of statements: CREATE, DROP, EXPLAIN, SHOW, SET around queries."""
+"""The grammar of statements: CREATE, ALTER, DROP, EXPLAIN, SHOW, SET around queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STREAM = "CREATE STREAM bid (price BIGINT, at TIMESTAMP) WITH (format = 'parque
 _TABLE = "CREATE TABLE person (id BIGINT, name STRING) WITH (format = 'csv', path = 'data/person.csv')"
 _QUERY = "CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
 _JOIN = "SELECT a.kind, COUNT(*) AS n FROM bid b [RANGE 1 HOUR], auction a [RANGE 1 DAY] WHERE b.auction = a.id GROUP BY a.kind EVERY 1 DAY"
-_QUERIES = ("CREATE", "SELECT", "FROM", "WITH", "EXPLAIN")
+_QUERIES = ("CREATE", "ALTER", "SELECT", "FROM", "WITH", "EXPLAIN")
 EXAMPLES = {
     ("CREATE", "STREAM"): _STREAM,
     ("CREATE", "TABLE"): _TABLE,
@@ -29,6 +29,7 @@ EXAMPLES = {
     ("SELECT",): _QUERY,
     ("FROM",): _QUERY,
     ("WITH",): _QUERY,
+    ("ALTER",): _QUERY.replace("CREATE", "ALTER"),
     ("DROP",): "DROP QUERY top",
     ("EXPLAIN",): "EXPLAIN QUERY top",
     ("SHOW",): "SHOW QUERIES",
@@ -50,12 +51,13 @@ class CreateSyntax:
 
 @dataclass(frozen=True)
 class QuerySyntax:
-    """CREATE QUERY; without a name, a SELECT on its own."""
+    """CREATE [OR REPLACE] QUERY or ALTER QUERY, which `way` says in its first word; without a name, a SELECT on its own."""
 
     name: str | None
     into: str | None
     node: exp.Query
     span: Span
+    way: str = "CREATE"
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,9 @@ class StatementParser(ThalwegParser):
     def _read_statement(self, span: Span) -> StatementSyntax:
         if self._match_text_seq("CREATE"):
             return self._read_create(span)
+        if self._match_text_seq("ALTER"):
+            self._word(("QUERY",))
+            return self._named_query(span, "ALTER")
         if self._match_text_seq("DROP"):
             kind = self._word(("QUERY", "STREAM", "TABLE"))
             return DropSyntax(kind, self._name(kind.lower()), span)
@@ -140,19 +145,25 @@ class StatementParser(ThalwegParser):
         if self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES):
             return QuerySyntax(None, None, self._query(), span)
         word = self._curr.text
-        hint = suggestion(word, ("CREATE", "DROP", "EXPLAIN", "SHOW", "SET"), "statements begin with")
+        hint = suggestion(word, ("CREATE", "ALTER", "DROP", "EXPLAIN", "SHOW", "SET"), "statements begin with")
         raise Misparse(f"unexpected {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1), hint)
 
     def _read_create(self, span: Span) -> StatementSyntax:
+        if self._match_text_seq("OR", "REPLACE"):
+            self._word(("QUERY",))
+            return self._named_query(span, "REPLACE")
         kind = self._word(("STREAM", "TABLE", "QUERY"))
         if kind != "QUERY":
             return CreateSyntax(self._declaration(kind), span)
+        return self._named_query(span, "CREATE")
+
+    def _named_query(self, span: Span, way: str) -> QuerySyntax:
         name = self._name("query")
         into = self._string("the path to write to") if self._match_text_seq("INTO") else None
         if self._match_text_seq("WITH", advance=False):
             raise Misparse("WITH options of a query are not supported", (self._curr.start, self._curr.end + 1), "remove them")
         self._require(TokenType.ALIAS, "INTO or AS" if into is None else "AS")
-        return QuerySyntax(name, into, self._query(), span)
+        return QuerySyntax(name, into, self._query(), span, way)
 
     def _read_explain(self, span: Span) -> StatementSyntax:
         analyze = self._match_text_seq("ANALYZE")

@@ -9,9 +9,10 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from thalweg.errors import SqlError, UsageError
-from thalweg.logical.stream import Relation, Stream
+from thalweg.model.stream import Relation, Stream
 from thalweg.sql import declarations
 from thalweg.sql.dialect import Thalweg
+from thalweg.sql.inputs import MOST_INPUTS
 from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Source, Span
 from thalweg.sql.statement_syntax import (
@@ -64,12 +65,16 @@ class CreateTable:
 
 @dataclass(frozen=True)
 class CreateQuery:
-    """CREATE QUERY name [INTO 'path'] AS SELECT; `text` is the whole statement."""
+    """CREATE [OR REPLACE] QUERY name [INTO 'path'] AS SELECT, or ALTER QUERY; `text` is the whole statement.
+
+    `way` is CREATE (of a name that is free), REPLACE (of one that need not be), or ALTER (of one that is not).
+    """
 
     name: str
     into: str | None
     select: ParsedSelect
     text: str
+    way: str = "CREATE"
 
 
 @dataclass(frozen=True)
@@ -154,9 +159,14 @@ def parse_select(text: str, origin: str = "") -> ParsedSelect:
     return _select(source, syntaxes[0].node)
 
 
+def is_name(name: object) -> bool:
+    """Whether a statement could give that name."""
+    return isinstance(name, str) and NAME.fullmatch(name) is not None
+
+
 def checked_name(name: str, of: str) -> str:
     """A name that a statement could give too."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not is_name(name):
         raise UsageError(f"{name!r} can't be the name of a {of}", NAME_HINT)
     return name
 
@@ -168,6 +178,7 @@ def _parsed(source: Source) -> tuple[StatementSyntax, ...]:
         chunks = _chunks(_tokens(source))
         parsed = []
         for chunk in chunks:
+            _check_joins(source, chunk)
             parsed.append(StatementParser(dialect=Thalweg).parse_statement(chunk, source.text))
         return tuple(parsed)
     except Misparse as error:
@@ -180,7 +191,7 @@ def _parsed(source: Source) -> tuple[StatementSyntax, ...]:
         if isinstance(error, AssertionError | MemoryError):
             raise
         span = (chunk[0].start, chunk[-1].end + 1) if chunk else (0, 1)
-        raise source.error("the statement can't be read", span, "compare it with the examples in the documentation") from error
+        raise source.error("the statement can't be read", span, "compare it with the examples in thalweg help") from error
 
 
 def _tokens(source: Source) -> list[Token]:
@@ -200,6 +211,21 @@ def _chunks(tokens: list[Token]) -> list[list[Token]]:
         else:
             chunks[-1].append(token)
     return [c for c in chunks if c]
+
+
+def _check_joins(source: Source, tokens: list[Token]) -> None:
+    """Refuse more joins in a row without a condition than a query may have inputs: the grammar would try all ways to nest them."""
+    bare = 0
+    for token in tokens:
+        if token.token_type == TokenType.JOIN:
+            bare += 1
+        elif token.token_type in (TokenType.ON, TokenType.USING):
+            bare = 0
+        if bare > MOST_INPUTS:
+            span = (token.start, token.end + 1)
+            raise source.error(
+                f"a join has at most {MOST_INPUTS} inputs", span, "join fewer streams and tables, and write ON after each JOIN"
+            )
 
 
 def _statement(source: Source, syntax: StatementSyntax) -> Statement:
@@ -225,7 +251,7 @@ def _create_query(source: Source, syntax: QuerySyntax) -> CreateQuery:
     if syntax.name is None:
         hint = "write CREATE QUERY name AS SELECT ..., or EXPLAIN SELECT ..."
         raise source.error("a SELECT alone has no result to keep", (start, start + len("SELECT")), hint)
-    return CreateQuery(syntax.name, syntax.into, _select(source, syntax.node), source.text[start:end])
+    return CreateQuery(syntax.name, syntax.into, _select(source, syntax.node), source.text[start:end], syntax.way)
 
 
 def _select(source: Source, node: exp.Query) -> ParsedSelect:

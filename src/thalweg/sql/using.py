@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from thalweg.logical.join import ColumnRef
-from thalweg.sql.conditions import placed
+from thalweg.model.query import ColumnRef
 from thalweg.sql.inputs import Input
-from thalweg.sql.source import Source, span_of, suggestion
+from thalweg.sql.source import Source, placed, span_of, suggestion
 
 
 @dataclass(frozen=True)

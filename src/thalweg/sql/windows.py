@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from thalweg.logical.stream import Stream
-from thalweg.logical.windows import NamedWindow, Window, default_id
+from thalweg.model.stream import Stream
+from thalweg.model.windows import NamedWindow, Window, default_id
 from thalweg.sql.nodes import WindowCall, WindowSet
 from thalweg.sql.source import Source, suggestion
 

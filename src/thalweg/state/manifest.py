@@ -1,16 +1,10 @@
-"""The manifest of a batch: the one atomic write that decides that the batch happened."""
+"""The manifest of a batch: what is there once the batch has happened."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
-
-from thalweg.errors import StateError
-from thalweg.state.directory import write_atomic
-
-KEEP = 4
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -25,14 +19,16 @@ class StateFile:
     high: int
     rows: int
     bytes: int
+    crc: int = 0
 
 
 @dataclass(frozen=True)
 class Staged:
-    """A result file and the name under which it is shown once its batch is committed."""
+    """Rows that a task has staged at the address of a sink, and the name under which they are shown once their batch is committed."""
 
-    staged: str
-    final: str
+    address: str
+    token: str
+    shown: str
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,18 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class StepTime:
+    """Rows and milliseconds of a named step, added over the tasks of a batch."""
+
+    rows: int = 0
+    ms: float = 0.0
+
+    def plus(self, rows: int, ms: float) -> StepTime:
+        """These and more."""
+        return StepTime(self.rows + rows, self.ms + ms)
+
+
+@dataclass(frozen=True)
 class Seen:
     """Statistics of the running streams.
 
@@ -63,8 +71,20 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Consumed:
+    """What Spark's log says that a stream has taken: up to which number of it, how many files, and a sum over their names."""
+
+    offset: int = -1
+    files: int = 0
+    names: str = ""
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """Everything that batch `batch` left behind: state files, frontiers, counts, results to show."""
+    """Everything that batch `batch` left behind: state files, frontiers, counts, results to show.
+
+    `digest` names what was written for it, so that the next batch can say what it follows.
+    """
 
     batch: int = -1
     hash: str = ""
@@ -76,45 +96,18 @@ class Manifest:
     streams: dict[str, Counts] = field(default_factory=dict)
     queries: dict[str, Counts] = field(default_factory=dict)
     bad_files: tuple[str, ...] = ()
-    steps: dict[str, Any] = field(default_factory=dict)
+    steps: dict[str, StepTime] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
+    consumed: dict[str, Consumed] = field(default_factory=dict)
+    digest: str = field(default="", compare=False)
 
+    def of(self, fragment: str) -> tuple[StateFile, ...]:
+        """The state files of a fragment."""
+        return self._by_fragment.get(fragment, ())
 
-def manifest_path(directory: Path, batch: int) -> Path:
-    """Where the manifest of a batch stands."""
-    return directory / f"{batch:012d}.json"
-
-
-def write(directory: Path, manifest: Manifest) -> None:
-    """Commit a batch."""
-    write_atomic(manifest_path(directory, manifest.batch), json.dumps(asdict(manifest)))
-
-
-def read(path: Path) -> Manifest:
-    """The manifest in a file."""
-    try:
-        found = json.loads(path.read_text())
-        found["files"] = tuple(StateFile(**f) for f in found["files"])
-        found["publish"] = tuple(Staged(**p) for p in found["publish"])
-        found["streams"] = {k: Counts(**v) for k, v in found["streams"].items()}
-        found["queries"] = {k: Counts(**v) for k, v in found["queries"].items()}
-        found["bad_files"] = tuple(found["bad_files"])
-        seen = found["seen"]
-        sides = {k: (v[0], v[1], v[2]) for k, v in seen.get("sides", {}).items()}
-        found["seen"] = Seen({k: (v[0], v[1]) for k, v in seen["streams"].items()}, seen["keys"], sides)
-        return Manifest(**found)
-    except (ValueError, KeyError, TypeError) as e:
-        raise StateError(f"{path}: damaged manifest ({e})", "restore it from a copy, or start anew in another directory") from e
-
-
-def latest(directory: Path) -> Manifest:
-    """The manifest of the last committed batch, or an empty one."""
-    paths = sorted(directory.glob("[0-9]*.json"))
-    return read(paths[-1]) if paths else Manifest()
-
-
-def forget_old(directory: Path, batch: int) -> None:
-    """Remove manifests that no restart can ask for."""
-    for path in sorted(directory.glob("[0-9]*.json")):
-        if int(path.stem) <= batch - KEEP:
-            path.unlink(missing_ok=True)
+    @cached_property
+    def _by_fragment(self) -> Mapping[str, tuple[StateFile, ...]]:
+        found: dict[str, list[StateFile]] = {}
+        for file in self.files:
+            found.setdefault(file.fragment, []).append(file)
+        return {fragment: tuple(files) for fragment, files in found.items()}

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import duckdb
 
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.query import Query
-from thalweg.logical.stream import Relation, Stream
+from thalweg.model.query import Query
+from thalweg.model.stream import Relation, Stream
 from thalweg.sql.binder import InferenceError, bind
 from thalweg.sql.statements import CreateQuery, CreateStream, CreateTable, parse_script
 from thalweg.testing.feeds import placed_sql
@@ -21,7 +20,7 @@ class Bound:
     """The streams, queries and tables that a text creates, by name."""
 
     streams: Mapping[str, Stream]
-    queries: Mapping[str, Query | JoinQuery]
+    queries: Mapping[str, Query]
     relations: Mapping[str, Relation]
 
 

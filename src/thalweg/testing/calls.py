@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from thalweg.logical.query import Aggregate
+from thalweg.model.query import Aggregate
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 
 # Templates over {x} and {y} (arguments), {p} (parameter), {f} (the FILTER condition) and `__ts` (event time).
 # Ties are broken by the value, NULL being the largest.
+_WIDE_SUM = "list_reduce(list({x}) FILTER (WHERE {f} AND {x} IS NOT NULL), lambda one, other: TRY(one + other))"
 _TEMPLATES = {
     "COUNT_ROWS": "count(*) FILTER (WHERE {f})",
     "COUNT": "count({x}) FILTER (WHERE {f})",
     "COUNT_DISTINCT": "count(DISTINCT {x}) FILTER (WHERE {f})",
     "SUM": "sum({x}) FILTER (WHERE {f})",
     "AVG": "(avg({x}) FILTER (WHERE {f}))::DOUBLE",
+    "SUM_WIDE": _WIDE_SUM,
+    "AVG_WIDE": "(" + _WIDE_SUM + ")::DOUBLE / nullif(count({x}) FILTER (WHERE {f}), 0)",
     "MIN": "min({x}) FILTER (WHERE {f})",
     "MAX": "max({x}) FILTER (WHERE {f})",
     "BOOL_AND": "bool_and({x}) FILTER (WHERE {f})",
     "BOOL_OR": "bool_or({x}) FILTER (WHERE {f})",
-    "VAR_POP": "var_pop({x}) FILTER (WHERE {f})",
-    "VAR_SAMP": "var_samp({x}) FILTER (WHERE {f})",
-    "STDDEV_POP": "stddev_pop({x}) FILTER (WHERE {f})",
-    "STDDEV_SAMP": "stddev_samp({x}) FILTER (WHERE {f})",
+    "VAR_POP": "var_pop({x}) FILTER (WHERE {f}) + max(0 * {x}::DOUBLE) FILTER (WHERE {f})",
+    "VAR_SAMP": "var_samp({x}) FILTER (WHERE {f}) + max(0 * {x}::DOUBLE) FILTER (WHERE {f})",
+    "STDDEV_POP": "stddev_pop({x}) FILTER (WHERE {f}) + max(0 * {x}::DOUBLE) FILTER (WHERE {f})",
+    "STDDEV_SAMP": "stddev_samp({x}) FILTER (WHERE {f}) + max(0 * {x}::DOUBLE) FILTER (WHERE {f})",
     "MIN_BY": "first({x} ORDER BY {y} ASC, {x} ASC NULLS LAST) FILTER (WHERE {f} AND {y} IS NOT NULL)",
     "MAX_BY": "first({x} ORDER BY {y} DESC, {x} DESC NULLS FIRST) FILTER (WHERE {f} AND {y} IS NOT NULL)",
     "FIRST": "first({x} ORDER BY __ts ASC, {x} ASC NULLS LAST) FILTER (WHERE {f})",

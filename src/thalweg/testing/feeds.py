@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.errors import DataError
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.query import Query
-from thalweg.logical.stream import Relation, Stream
-from thalweg.logical.windows import duration_text
+from thalweg.model.query import Query
+from thalweg.model.stream import Relation, Stream
+from thalweg.model.windows import duration_text
 from thalweg.testing.script import Batch, Expect, Line, Script, StaticRows, field_text
 
 _CLOCK = re.compile(r"\d+:\d\d:\d\d(\.\d+)?")
@@ -36,7 +35,7 @@ def static_table(rows: StaticRows, relation: Relation, origin: str = "script") -
     return _table(rows.lines, [(c.name, c.type) for c in relation.columns], f"table {relation.name}", origin)
 
 
-def expect_table(expect: Expect, query: Query | JoinQuery, origin: str = "script") -> pa.Table:
+def expect_table(expect: Expect, query: Query, origin: str = "script") -> pa.Table:
     """A stated result as a table with the query's outputs."""
     return _table(expect.lines, [(o.name, o.type) for o in query.outputs], f"query {query.name}", origin)
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from thalweg.logical.stream import Column
+from thalweg.model.stream import Column
 
 ARROW_TYPES: dict[str, pa.DataType] = {
     "BIGINT": pa.int64(),

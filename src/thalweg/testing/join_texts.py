@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from thalweg.logical.stream import Column, Relation, Stream
-from thalweg.logical.windows import SECOND, duration_text
+from thalweg.model.stream import Column, Relation, Stream
+from thalweg.model.windows import SECOND, duration_text
 from thalweg.testing.feeds import placed_sql, stream_sql, table_lines, text_sql
 from thalweg.testing.fields import with_nulls
 from thalweg.testing.strategies import BEGINNINGS, NUDGES, UNITS, instant, rows_table

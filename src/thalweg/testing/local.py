@@ -12,16 +12,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from thalweg.api.results import read_results
+from thalweg.api.session import Session
 from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
-from thalweg.engine.runner import Runner, Workload
+from thalweg.engine.runner import Runner
 from thalweg.engine.stages import reports_of
 from thalweg.engine.task import Report, Task
-from thalweg.logical.stream import Relation, Stream
-from thalweg.plan.build import AnyQuery, Planner
-from thalweg.results import read_results
+from thalweg.engine.workload import Workload
+from thalweg.model.query import Query
+from thalweg.model.stream import Relation, Stream
+from thalweg.optimizer.workload import Planner
 from thalweg.state.directory import Directory
 
 Chunk = tuple[str, str]
@@ -52,7 +55,7 @@ class LocalEngine:
 
     root: Path
     streams: tuple[Stream, ...]
-    queries: tuple[AnyQuery, ...]
+    queries: tuple[Query, ...]
     planner: Planner
     partitions: int = 2
     done: int = 0
@@ -60,6 +63,7 @@ class LocalEngine:
     replans: int = 0
     relations: tuple[Relation, ...] = ()
     exchange: str = "always"
+    durable: bool = False
     _runner: Runner | None = field(default=None, repr=False)
 
     def output(self, name: str) -> str:
@@ -77,16 +81,15 @@ class LocalEngine:
         if self._runner is None:
             directory = Directory(self.root)
             directory.create()
-            directory.checkpoint.mkdir(exist_ok=True)
             (directory.checkpoint / "metadata").touch()
-            self._runner = Runner(directory, self.partitions, self.planner, local_job, self.exchange)
+            self._runner = Runner(directory, self.partitions, lambda *_: self.planner, local_job, self.exchange, durable=self.durable)
             self.changed()
             self._runner.recover()
         return self._runner
 
     def replan(self, planner: Planner) -> None:
         """Plan the workload anew from the next batch on, by another planner."""
-        self.planner, self.runner.planner = planner, planner
+        self.planner = planner
         self.replans += 1
         self.changed()
 
@@ -104,6 +107,26 @@ class LocalEngine:
         runner.on_batch(list(chunks), self.done)
         self.done += 1
 
-    def results(self, query: AnyQuery) -> Any:
+    def results(self, query: Query) -> Any:
         """All results of a query so far."""
         return read_results(query, self.output(query.name))
+
+
+class LocalSession(Session):
+    """A session whose batches are run one by one, by whoever calls `batch`, without Spark."""
+
+    def __init__(self, dir: Path, partitions: int = 2) -> None:
+        super().__init__(dir, settings={"partitions": str(partitions)})
+
+    def batch(self, chunks: Iterable[Chunk], settled: bool = True) -> None:
+        """Run the next micro-batch over files, when all that was asked for is planned unless it is told not to wait."""
+        is_new, runner = self._running.runner is None, self.runner
+        if is_new:
+            runner.job = local_job
+            self.directory.checkpoint.mkdir(exist_ok=True)
+            (self.directory.checkpoint / "metadata").touch()
+            self._check_queries(runner)
+            runner.recover()
+        if settled or is_new:
+            self._running.settle()
+        runner.on_batch(list(chunks), runner.manifest.batch + 1)

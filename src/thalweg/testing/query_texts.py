@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from thalweg.logical.stream import Stream
+from thalweg.model.stream import Stream
 from thalweg.testing.fields import Field, name_sql
 from thalweg.testing.window_texts import window_texts
 

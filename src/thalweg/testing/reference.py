@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 import duckdb
 import pyarrow as pa
 
-from thalweg.logical.query import Aggregate, Query
-from thalweg.logical.stream import Stream
-from thalweg.logical.windows import NamedWindow
+from thalweg.model.query import Aggregate, Query
+from thalweg.model.stream import Stream
+from thalweg.model.windows import NamedWindow
 from thalweg.testing.calls import aggregate_sql
 
 # `//` truncates towards zero, which is wrong for instants before 1970.
@@ -97,8 +97,8 @@ def naive(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _create_hits(db: duckdb.DuckDBPyConnection, query: Query) -> None:
     """`hits`: the rows that count for the query, with keys `k0`.., arguments `x0_0`.. and FILTER conditions `f0`.."""
     columns = [f"{k.sql} AS k{i}" for i, k in enumerate(query.keys)]
-    columns += [f"{x.sql} AS x{i}_{j}" for i, a in enumerate(query.aggregates) for j, x in enumerate(a.args)]
-    columns += [f"{a.where.sql if a.where else 'true'} AS f{i}" for i, a in enumerate(query.aggregates)]
+    columns += [f"{x.sql} AS x{i}_{j}" for i, a in enumerate(query.calls) for j, x in enumerate(a.args)]
+    columns += [f"{a.where.sql if a.where else 'true'} AS f{i}" for i, a in enumerate(query.calls)]
     # Columns of the stream win over aliases of the same name, so that `"k0"` in an expression is the stream's.
     db.execute(f"CREATE TABLE hits AS SELECT {_list(columns, '__ts')} FROM seen WHERE __ts IS NOT NULL AND NOT __late AND {_where(query)}")
 
@@ -117,7 +117,7 @@ def _window_sql(query: Query, named: NamedWindow, begin: int | None, until: int 
     bounds += [f"{start} >= {begin}"] if begin is not None else []
     bounds += [f"{start} + {w.range} <= {until}"] if until is not None else []
     return (
-        f"SELECT {_list(keys, *_calls(query.aggregates))}, {_text(named.id)} AS window_id, "
+        f"SELECT {_list(keys, *_calls(query.calls))}, {_text(named.id)} AS window_id, "
         f"make_timestamp({start}) AS window_start, make_timestamp({start} + {w.range}) AS window_end "
         f"FROM (SELECT *, unnest({instances}) AS m FROM hits) WHERE {' AND '.join(bounds)} GROUP BY {_list(keys, 'm')}"
     )

@@ -11,10 +11,9 @@ from types import MappingProxyType
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp, parse_one
 
-from thalweg.logical.join import DELETED, RANGE, TUMBLE, UNBOUNDED, JoinAggregate, JoinInput, JoinQuery
-from thalweg.logical.stream import Stream
+from thalweg.model.query import DELETED, RANGE, TUMBLE, UNBOUNDED, Query, QueryAggregate, QueryInput
+from thalweg.model.stream import Stream
 from thalweg.testing.calls import aggregate_sql
 from thalweg.testing.reference import connect, load_rows, naive
 
@@ -25,7 +24,7 @@ NONE: Mapping[str, pa.Table] = MappingProxyType({})
 
 
 def reference_join(
-    query: JoinQuery,
+    query: Query,
     streams: Mapping[str, Stream],
     batches: Batches,
     relations: Mapping[str, pa.Table] = NONE,
@@ -48,16 +47,14 @@ def reference_join(
         return _outputs(db, query, _changes(db, query, instants) if query.changes else "groups")
 
 
-def late_rows_of_join(query: JoinQuery, streams: Mapping[str, Stream], batches: Batches) -> int:
+def late_rows_of_join(query: Query, streams: Mapping[str, Stream], batches: Batches) -> int:
     """How many late rows a join would have counted, for each input that they would have come by."""
     with _load(query, streams, batches, NONE) as db:
         inputs = [i for i in query.inputs if i.is_stream]
         return sum(_number(db, f"SELECT count(*) FROM {_source(query, i)} WHERE __late AND {_where(i)}") or 0 for i in inputs)
 
 
-def _load(
-    query: JoinQuery, streams: Mapping[str, Stream], batches: Batches, relations: Mapping[str, pa.Table]
-) -> duckdb.DuckDBPyConnection:
+def _load(query: Query, streams: Mapping[str, Stream], batches: Batches, relations: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
     """A database with a table for each source: `source0`, ..., streams first."""
     db = connect()
     for i, name in enumerate(query.streams):
@@ -69,11 +66,11 @@ def _load(
     return db
 
 
-def _source(query: JoinQuery, source: JoinInput) -> str:
+def _source(query: Query, source: QueryInput) -> str:
     return f"source{(query.streams + query.relations).index(source.source)}"
 
 
-def _create_input(db: duckdb.DuckDBPyConnection, query: JoinQuery, number: int, begin: Mapping[str, int]) -> None:
+def _create_input(db: duckdb.DuckDBPyConnection, query: Query, number: int, begin: Mapping[str, int]) -> None:
     """`input0`, ...: the rows of an input that count, with columns `"alias.column"`, their instants `__ts0`, and what aggregates read."""
     source = query.inputs[number]
     names = [c for (c,) in db.execute(f"SELECT column_name FROM (DESCRIBE {_source(query, source)})").fetchall()]
@@ -86,14 +83,14 @@ def _create_input(db: duckdb.DuckDBPyConnection, query: JoinQuery, number: int, 
     db.execute(f"CREATE TABLE input{number} AS SELECT {', '.join(columns)} FROM {_source(query, source)} WHERE {_all(conditions)}")
 
 
-def _begin_of_rows(query: JoinQuery, source: JoinInput, begin: Mapping[str, int]) -> list[str]:
+def _begin_of_rows(query: Query, source: QueryInput, begin: Mapping[str, int]) -> list[str]:
     """From when on rows count. The bounded windows of an aggregate begin with its first instant."""
     if source.source not in begin or (query.every is not None and source.kind != UNBOUNDED):
         return []
     return [f"__ts >= {begin[source.source]}"]
 
 
-def _create_rows(db: duckdb.DuckDBPyConnection, query: JoinQuery) -> None:
+def _create_rows(db: duckdb.DuckDBPyConnection, query: Query) -> None:
     """`joined`: every combination of rows that are in each other's windows."""
     times = ", ".join(f"__ts{n}" for n, i in enumerate(query.inputs) if i.is_stream)
     bounds = [f"greatest({times}) - __ts{n} < {i.length}" for n, i in enumerate(query.inputs) if i.kind == RANGE]
@@ -102,7 +99,7 @@ def _create_rows(db: duckdb.DuckDBPyConnection, query: JoinQuery) -> None:
     db.execute(f"CREATE TABLE joined AS SELECT * FROM {_inputs(query)} WHERE {_all([*bounds, *_predicates(query)])}")
 
 
-def _create_groups(db: duckdb.DuckDBPyConnection, query: JoinQuery, instants: Sequence[int]) -> None:
+def _create_groups(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int]) -> None:
     """`groups`: one row per instant `t` and group with keys `k0`.., aggregates `a0`.. and `window_end`, those that HAVING keeps."""
     db.register("instants", pa.table({"t": pa.array(instants, pa.int64())}))
     by = ["t", *(f"k{i}" for i in range(len(query.keys)))]
@@ -112,7 +109,7 @@ def _create_groups(db: duckdb.DuckDBPyConnection, query: JoinQuery, instants: Se
     db.execute(f"CREATE TABLE groups AS SELECT * FROM ({groups}) WHERE {query.having or 'true'}")
 
 
-def _combinations(query: JoinQuery) -> str:
+def _combinations(query: Query) -> str:
     """The combinations of rows that are in their windows at each instant: keys and what aggregates read."""
     bounds = [f"__ts{n} < t" for n, i in enumerate(query.inputs) if i.is_stream]
     bounds += [f"__ts{n} >= t - {i.length}" for n, i in enumerate(query.inputs) if i.kind in (RANGE, TUMBLE)]
@@ -122,10 +119,10 @@ def _combinations(query: JoinQuery) -> str:
     return f"SELECT {', '.join(['t', *columns])} FROM instants, {_inputs(query)} WHERE {_all([*bounds, *_predicates(query)])}"
 
 
-def _changes(db: duckdb.DuckDBPyConnection, query: JoinQuery, instants: Sequence[int]) -> str:
+def _changes(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int]) -> str:
     """The groups that are new or have another value than one instant before, and those that are no longer there."""
     keys = [f"k{i}" for i in range(len(query.keys))]
-    values = [o.sql for o in query.outputs if not {"window_end", DELETED} & _columns(o.sql)]
+    values = [o.sql for o in query.outputs if not {"window_end", DELETED} & o.expr.columns]
     shown = ", ".join(["*", *(f"{sql} AS v{i}" for i, sql in enumerate(values))])
     db.execute(f"CREATE TABLE valued AS SELECT {shown} FROM groups")
     pairs = "valued x LEFT JOIN valued y ON " + " AND ".join(["y.t = x.t {}", *(f"x.{k} IS NOT DISTINCT FROM y.{k}" for k in keys)])
@@ -138,12 +135,12 @@ def _changes(db: duckdb.DuckDBPyConnection, query: JoinQuery, instants: Sequence
     )
 
 
-def _outputs(db: duckdb.DuckDBPyConnection, query: JoinQuery, source: str) -> pa.Table:
+def _outputs(db: duckdb.DuckDBPyConnection, query: Query, source: str) -> pa.Table:
     columns = ", ".join(f"{o.sql} AS {_quoted(o.name)}" for o in query.outputs)
     return db.sql(f"SELECT {columns} FROM {source}").to_arrow_table()
 
 
-def _instants(query: JoinQuery, least: int | None, last: int | None, begin: Mapping[str, int]) -> list[int]:
+def _instants(query: Query, least: int | None, last: int | None, begin: Mapping[str, int]) -> list[int]:
     """The multiples of `every` after the first row and up to the last final one, whose windows start after the query's begin."""
     if query.every is None or least is None or last is None:
         return []
@@ -153,46 +150,46 @@ def _instants(query: JoinQuery, least: int | None, last: int | None, begin: Mapp
     return list(range(first, last + 1, query.every))
 
 
-def _least(db: duckdb.DuckDBPyConnection, query: JoinQuery) -> int | None:
+def _least(db: duckdb.DuckDBPyConnection, query: Query) -> int | None:
     """The event time of the first row of any input."""
     found = [_number(db, f"SELECT min(__ts{n}) FROM input{n}") for n, i in enumerate(query.inputs) if i.is_stream]
     return min((t for t in found if t is not None), default=None)
 
 
-def _last(db: duckdb.DuckDBPyConnection, query: JoinQuery, streams: Mapping[str, Stream], until: int | None) -> int | None:
+def _last(db: duckdb.DuckDBPyConnection, query: Query, streams: Mapping[str, Stream], until: int | None) -> int | None:
     """The query's frontier, or `until` where that is earlier; None where a stream has had no row."""
     found = [_number(db, f"SELECT max(__ts) - {streams[s].delay} FROM source{n}") for n, s in enumerate(query.streams)]
     frontiers = [t for t in found if t is not None]
     return min([*frontiers, *([] if until is None else [until])]) if len(frontiers) == len(found) else None
 
 
-def _arguments(number: int, aggregate: JoinAggregate) -> list[str]:
+def _arguments(number: int, aggregate: QueryAggregate) -> list[str]:
     """What a call reads, under the names that `_argument_names` gives."""
     call = aggregate.call
     sql = [*(x.sql for x in call.args), call.where.sql if call.where else "true"]
     return [f"{s} AS {n}" for s, n in zip(sql, _argument_names(number, aggregate), strict=True)]
 
 
-def _argument_names(number: int, aggregate: JoinAggregate) -> list[str]:
+def _argument_names(number: int, aggregate: QueryAggregate) -> list[str]:
     """`x0_0`, ... for the arguments, and `f0` for the FILTER condition."""
     return [*(f"x{number}_{j}" for j in range(len(aggregate.call.args))), f"f{number}"]
 
 
-def _call(number: int, aggregate: JoinAggregate) -> str:
+def _call(number: int, aggregate: QueryAggregate) -> str:
     """A call over the combinations of a group."""
     *args, condition = _argument_names(number, aggregate)
     return aggregate_sql(aggregate.call, tuple(args), condition)
 
 
-def _predicates(query: JoinQuery) -> list[str]:
+def _predicates(query: Query) -> list[str]:
     return [*(f"({e.left.sql}) = ({e.right.sql})" for e in query.equalities), *(r.sql for r in query.residue)]
 
 
-def _inputs(query: JoinQuery) -> str:
+def _inputs(query: Query) -> str:
     return ", ".join(f"input{n}" for n in range(len(query.inputs)))
 
 
-def _where(source: JoinInput) -> str:
+def _where(source: QueryInput) -> str:
     return _all([c.sql for c in source.where])
 
 
@@ -212,11 +209,6 @@ def _multiple_from(instant: int, width: int) -> int:
 def _number(db: duckdb.DuckDBPyConnection, sql: str) -> int | None:
     ((found,),) = db.execute(sql).fetchall()
     return None if found is None else int(found)
-
-
-def _columns(sql: str) -> set[str]:
-    """The columns that an expression names."""
-    return {c.name for c in parse_one(sql, read="duckdb").find_all(exp.Column)}
 
 
 def _quoted(name: str) -> str:

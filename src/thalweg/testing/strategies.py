@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from thalweg.logical.stream import Column, Stream
-from thalweg.logical.windows import SECOND
+from thalweg.model.stream import Column, Stream
+from thalweg.model.windows import SECOND
 from thalweg.testing.feeds import stream_sql, table_lines
 from thalweg.testing.fields import ARROW_TYPES, Field, fields, time_names, with_nulls
 from thalweg.testing.query_texts import Source, query_texts

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from thalweg.logical.windows import Window, duration_text
+from thalweg.model.windows import Window, duration_text
 from thalweg.testing.fields import name_sql
 
 _FORMS = ("'{}'", "'{}'", "{}", "INTERVAL {}", "INTERVAL '{}'")

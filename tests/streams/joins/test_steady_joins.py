@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 from benchmarks.steady_workload import INSTANTS, LEVELS, LONGEST, SQL, batches, member
 
-from thalweg.config import Config
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.windows import SECOND
+from thalweg.generate.nexmark import AUCTIONS, CATEGORIES, EPOCH, PEOPLE
+from thalweg.generate.words import STATES
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
+from thalweg.model.windows import SECOND
 from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
-from thalweg.planning import WindowPlanner
-from thalweg.sources.generate.nexmark import AUCTIONS, CATEGORIES, EPOCH, PEOPLE
-from thalweg.sources.generate.words import STATES
+from thalweg.optimizer.planner import WindowPlanner
 from thalweg.testing.bound import Bound, bind_text
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches, write_tables
@@ -37,10 +37,10 @@ WHOLE = "person"  # lacks the key of bids, so each partition has all of it
 class Remembering(WindowPlanner):
     """Keeps all inputs as rows, and results as totals or, where those can't be kept, as credits."""
 
-    def join(self, query: JoinQuery) -> JoinChoice:
+    def join(self, query: Query) -> JoinChoice:
         """The plan of a join query."""
         evaluate = "delta" if may_evaluate(query, "delta") else "expiry"
-        return WindowPlanner(replace(self.config, early_aggregation="LAP", evaluate=evaluate), self.seen).join(query)
+        return WindowPlanner(replace(self.config, early_aggregation="LAP", evaluate=evaluate), self.known).join(query)
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ def run(root: Path, engine: LocalEngine, bound: Bound, fed: list[dict[str, pa.Ta
         yield Kept(rows, sum(f.bytes for f in files), len(files), on_disk)
 
 
-def most_rows(queries: list[JoinQuery]) -> float:
+def most_rows(queries: list[Query]) -> float:
     """Rate times window of every input, and the groups of all instants in a window."""
     inputs = [i for q in queries if q.every for i in q.inputs if i.length is not None]
     sides = [RATE * SHARES[i.source] * (i.length / SECOND + SLACK) * (PARTITIONS if i.source == WHOLE else 1) for i in inputs if i.length]
     return sum(sides) + GROUPS * INSTANTS * PARTITIONS
 
 
-def most_files(queries: list[JoinQuery]) -> int:
+def most_files(queries: list[Query]) -> int:
     """A file for every partition, batch in the window and input, and as many for results."""
     inputs = [i for q in queries if q.every for i in q.inputs if i.length is not None]
     sides = [math.ceil((i.length / SECOND + SLACK) / SPAN) for i in inputs if i.length]
@@ -86,7 +86,7 @@ def most_files(queries: list[JoinQuery]) -> int:
 def test_state_stops_growing(planner: WindowPlanner, evaluations: set[str] | None, tmp_path: Path) -> None:
     """Windows are full after a fifth of the batches; from then on nothing grows, and results are those of the definition."""
     bound = bind_text(SQL, "", tmp_path / "in")
-    queries = [q for q in bound.queries.values() if isinstance(q, JoinQuery)]
+    queries = [q for q in bound.queries.values() if not q.windows]
     write_tables(tmp_path / "in", {"member": member()})
     engine = LocalEngine(
         tmp_path / "run", tuple(bound.streams.values()), tuple(queries), planner, PARTITIONS, relations=tuple(bound.relations.values())

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from thalweg.calibrated import calibration_file, join_constants, save
 from thalweg.cli.main import app
 from thalweg.optimizer.cost.calibration import JoinConstants
+from thalweg.statistics.constants import calibration_file, join_constants, save
 
 
 @pytest.fixture(autouse=True)

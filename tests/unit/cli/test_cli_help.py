@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-COMMANDS = ("demo", "run", "explain", "generate", "status", "calibrate", "version")
+import thalweg as thalweg_package
+from thalweg import __version__
+
+COMMANDS = ("demo", "run", "explain", "generate", "status", "calibrate", "help", "version")
 
 
 def test_without_arguments_the_commands_are_listed(thalweg):
@@ -30,3 +35,24 @@ def test_version_without_java(thalweg, monkeypatch, tmp_path):
     said = thalweg("version")
     assert said.exit_code == 0
     assert "java     not found: install Java 17, or set JAVA_HOME" in said.stdout
+
+
+def test_the_version_alone(thalweg):
+    said = thalweg("--version")
+    assert (said.exit_code, said.stdout) == (0, f"thalweg {__version__}\n")
+
+
+def test_the_reference_and_its_parts(thalweg):
+    whole = thalweg("help").stdout
+    assert whole.startswith("# The SQL") and "## Joins" in whole
+    assert "`REGEXP_EXTRACT`" in thalweg("help", "functions").stdout and "## " not in thalweg("help", "functions").stdout
+    assert "`MAX_BY(x, y)`" in thalweg("help", "aggregates").stdout
+    for topic in ("streams", "tables", "queries", "joins", "looking"):
+        assert thalweg("help", topic).stdout.startswith("## ")
+    missed = thalweg("help", "fuctions")
+    assert missed.exit_code == 1 and "did you mean functions?" in missed.stderr
+
+
+def test_hints_cite_what_the_package_has():
+    cited = [p for p in Path(thalweg_package.__file__).parent.rglob("*.py") if '"docs/' in p.read_text() or "docs/sql.md" in p.read_text()]
+    assert [p.name for p in cited] == ["reference.py"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,15 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg.api.session import Session
 from thalweg.cli.progress import RunProgress
 from thalweg.cli.run import ConsoleResults
 from thalweg.cli.screen import Screen
 from thalweg.cli.script import default_directory
 from thalweg.cli.signals import StopWish
-from thalweg.demo import Demo
 from thalweg.errors import UsageError
-from thalweg.logical.query import Query
-from thalweg.session import Session
+from thalweg.generate.demo import Demo
+from thalweg.model.query import windowed
+from thalweg.model.target import target_of
 from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
 
 
@@ -57,20 +60,41 @@ def test_progress_is_told_now_and_then_where_there_is_no_terminal(capsys, monkey
 
 
 def test_asking_to_stop_twice_is_asking_once():
-    said = []
     before = signal.getsignal(signal.SIGINT)
     with StopWish() as wish:
-        wish.listen(lambda: said.append("heard"))
+        wish.listen()
         for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
             os.kill(os.getpid(), number)
-        assert wish.asked and said == ["heard"]
+        assert wish.asked
+        wish.done()
+        os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_run_that_ended_by_itself_leaves_signals_alone():
+    before = signal.getsignal(signal.SIGINT)
+    with StopWish() as wish:
+        wish.listen()
+        assert signal.getsignal(signal.SIGINT) is not before
+        wish.done()
+        assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_reader_that_has_left_is_no_error():
+    """As in `thalweg ... | head -1`: the first line is read, the others go nowhere."""
+    program = "from thalweg.cli.screen import Screen; s = Screen(); [s.say('x' * 1000) for _ in range(300)]; s.note(f'unread: {s.unread}')"
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline() == "x" * 1000 + "\n"
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait(60)) == ("unread: True\n", 0)
 
 
 @pytest.fixture
 def console(tmp_path):
     """Two queries, one of them into the console, and their result files: what a session shows of them after a batch."""
-    queries = {name: Query(name, "", "bid", (), (), (), (), (), into=into) for name, into in (("shown", "console"), ("kept", None))}
+    asked = (("shown", "console"), ("kept", None))
+    queries = {name: windowed(name, "bid", (), (), (), (), (), into=target_of(into)) for name, into in asked}
     for name in queries:
         pq.write_table(pa.table({"n": list(range(30))}), tmp_path / f"{name}.parquet")
     session = Session(tmp_path / "session")
@@ -105,7 +129,7 @@ def test_the_demo_makes_its_directory_anew(tmp_path):
     demo.prepare()
     assert not demo.session.exists()
     statements = parse_script(demo.script.read_text())
-    assert all(s.stream.path.startswith(str(demo.data)) for s in statements if isinstance(s, CreateStream))
+    assert all(str(s.stream.path).startswith(str(demo.data)) for s in statements if isinstance(s, CreateStream))
     assert sum(isinstance(s, CreateQuery) for s in statements) == 5
 
 

@@ -1,31 +1,38 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from thalweg.errors import StateError, UsageError
-from thalweg.logical.aggregates import PartColumn
-from thalweg.logical.query import Query
-from thalweg.logical.stream import Column, Stream
-from thalweg.logical.windows import SECOND, NamedWindow, Window
-from thalweg.plan.codec import dumps
-from thalweg.plan.nodes import Fragment, Plan
-from thalweg.state import manifest as manifests
+from thalweg.api.status import Status, read_status
+from thalweg.errors import DataError, StateError, UsageError
+from thalweg.model.aggregates import PartColumn
+from thalweg.model.query import windowed
+from thalweg.model.stream import Column, Stream
+from thalweg.model.target import Files
+from thalweg.model.windows import SECOND, NamedWindow, Window
+from thalweg.plan.nodes import Emission, Fragment, Plan
 from thalweg.state.directory import Directory
+from thalweg.state.history import append, write_base
+from thalweg.state.local import LocalStore
 from thalweg.state.manifest import Counts, Manifest, StateFile
-from thalweg.status import Status, read_status
+from thalweg.state.plans import PlanLog
+from thalweg.state.runs import Run, began, ended
+from thalweg.testing.local import LocalSession
 
 MINUTE = Window(60 * SECOND, 60 * SECOND)
 BID = Stream("bid", (Column("price", "BIGINT"), Column("at", "TIMESTAMP")), "at", path="/data/bid", late_rows="/data/late")
 QUIET = Stream("quiet", BID.columns, "at", path="/data/quiet")
-HIGH = Query("high", "", "bid", (), (), (NamedWindow("1 minute", MINUTE),), (), ())
+HIGH = windowed("high", "bid", (), (), (NamedWindow("1 minute", MINUTE),), (), ())
 FRAGMENT = Fragment("bid_1", "bid", (), ('"price"',), MINUTE, (PartColumn("rows", "count(*)", "sum"),))
+EMITTED = Emission("high", ("bid_1",), "1 minute", MINUTE)
 MANIFEST = Manifest(
     batch=12,
-    plan="p.json",
     frontiers={"bid": 1_700_000_000_000_000, "quiet": None},
     files=(StateFile("bid_1", "a", 0, 2, 0, 1, 1000, 40_000), StateFile("bid_1", "b", 1, 2, 0, 1, 234, 2_000)),
     streams={"bid": Counts(rows=1_234_567, late=89, untimed=3, bad_files=1)},
@@ -39,10 +46,20 @@ def session(tmp_path: Path) -> Directory:
     """A session directory after batch 12."""
     directory = Directory(tmp_path / "session")
     directory.create()
-    plan = Plan((BID, QUIET), (HIGH, replace(HIGH, name="low", into="/out/low")), (FRAGMENT,))
-    (directory.plans / "p.json").write_text(dumps(plan))
-    manifests.write(directory.manifests, MANIFEST)
+    plan = Plan((BID, QUIET), (), (HIGH, replace(HIGH, name="low", into=Files("/out/low"))), (FRAGMENT,), emissions=(EMITTED,))
+    commit(directory, plan)
     return directory
+
+
+def commit(directory: Directory, plan: Plan) -> Path:
+    """Make a plan that of batch 12, in the place of another; returns its file."""
+    store = LocalStore(directory.manifests)
+    for name in store.list():
+        store.delete(name)
+    plan_name = PlanLog(LocalStore(directory.plans)).write(plan, 12)
+    write_base(store, replace(MANIFEST, batch=11, digest="11"))
+    append(store, replace(MANIFEST, batch=11, digest="11"), replace(MANIFEST, plan=plan_name))
+    return directory.plans / plan_name
 
 
 def test_the_status_of_a_session(session):
@@ -67,15 +84,15 @@ def test_the_tables(thalweg, session):
     assert ["bid", "1,234,567", "89", "3", "1", "2023-11-14", "22:13:20"] in lines
     assert ["quiet", "0", "0", "0", "0", "-"] in lines
     assert ["high", "4,321", "80", "session/results/high"] in lines
-    assert ["bid", "1", "minute", "price", "2", "1,234", "42,000"] in lines
+    assert ["bid", "1", "minute", "price", "2", "1,234", "42,000", "high"] in lines
     assert "  /data/bid/part-7.parquet" in said.stdout.splitlines()
     assert "late rows of bid are in /data/late" in said.stdout
 
 
 def test_piped_output_is_plain_and_uncut(thalweg, session):
     long = "/data/" + "x" * 300
-    plan = Plan((BID,), (replace(HIGH, into=long),), (FRAGMENT,))
-    (session.plans / "p.json").write_text(dumps(plan))
+    plan = Plan((BID,), (), (replace(HIGH, into=Files(long)),), (FRAGMENT,))
+    commit(session, plan)
     said = thalweg("status", "session")
     assert long in said.stdout
     assert "\x1b" not in said.stdout
@@ -108,12 +125,75 @@ def test_another_format(session):
 
 @pytest.mark.parametrize("damage", ["", "{}", '{"$": "Nothing"}'])
 def test_a_damaged_plan(session, damage):
-    (session.plans / "p.json").write_text(damage)
-    with pytest.raises(StateError, match="damaged plan file"):
+    (plan,) = session.plans.glob("*.json")
+    plan.write_text(damage)
+    with pytest.raises(StateError, match=f"{plan}: damaged"):
         read_status(session.root)
 
 
 def test_a_missing_plan(session):
-    (session.plans / "p.json").unlink()
-    with pytest.raises(StateError, match=r"p\.json: missing"):
+    (plan,) = session.plans.glob("*.json")
+    plan.unlink()
+    with pytest.raises(StateError, match=f"{plan}: plan file is missing"):
         read_status(session.root)
+
+
+STREAM = "CREATE STREAM s (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{}', time = 'at');"
+QUERIES = """
+CREATE QUERY hours AS SELECT k + 1 AS k1, COUNT(*) AS n FROM s GROUP BY k1, WINDOWS(TUMBLE '1 hour', TUMBLE '2 hours');
+CREATE QUERY pairs AS SELECT a.k, COUNT(*) AS n FROM s AS a [RANGE 1 HOUR], s AS b [RANGE 1 HOUR] WHERE a.k = b.k GROUP BY a.k EVERY 1 HOUR
+"""
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> LocalSession:
+    """A session with queries over windows and joins, after a batch."""
+    (tmp_path / "in").mkdir()
+    found = LocalSession(tmp_path / "run")
+    found.sql(STREAM.format(tmp_path / "in") + QUERIES)
+    path = tmp_path / "in" / "a.parquet"
+    pq.write_table(pa.table({"k": list(range(9)), "at": pa.array([10**9 * i for i in range(9)], pa.timestamp("us"))}), path)
+    found.batch([("s", str(path))])
+    return found
+
+
+def test_state_is_told_by_who_uses_it_in_words_of_the_user(thalweg, ran):
+    found = read_status(ran.directory.root)
+    assert {q for f in found.fragments for q in f.queries} == {"hours", "pairs"} and all(f.queries for f in found.fragments)
+    said = thalweg("status", "run").stdout
+    assert "computed from k" in said and '"' not in said and "c0" not in said and "used by" in said
+
+
+def test_a_run_that_is_alive_stopped_failed_or_killed(thalweg, ran):
+    root = ran.directory.root
+    assert read_status(root).run == Run("new")
+    began(root)
+    assert read_status(root).run.status == "running"
+    assert f"running in process {os.getpid()}, since 20" in thalweg("status", "run").stdout
+    ran.stop()
+    assert read_status(root).run.status == "ended"
+    assert "ended without a word (killed?)" in thalweg("status", "run").stdout
+    ended(root)
+    assert "\nstopped, 20" in thalweg("status", "run").stdout
+    ended(root, DataError("in/b.parquet: can't be read", "remove it"))
+    said = thalweg("status", "run").stdout
+    assert ": in/b.parquet: can't be read\n  hint: remove it\n" in said
+    assert json.loads(thalweg("status", "run", "--json").stdout)["run"]["message"] == "in/b.parquet: can't be read"
+    (root / "run.json").write_text("{")
+    assert read_status(root).run.status == "ended"
+
+
+def test_a_batch_that_fails_is_noted_while_the_session_is_open(ran, tmp_path):
+    (tmp_path / "in" / "b.parquet").write_bytes(b"no parquet")
+    with pytest.raises(DataError):
+        ran.batch([("s", str(tmp_path / "in" / "b.parquet"))])
+    run = read_status(ran.directory.root).run
+    assert run.status == "failed" and "b.parquet" in (run.message or "") and run.hint
+
+
+def test_files_of_the_state_that_are_not_as_they_were_left(thalweg, ran):
+    first, second = sorted(ran.directory.state.glob("*.arrow"))[:2]
+    first.unlink()
+    second.write_bytes(b"short")
+    said = thalweg("status", "run").stdout
+    assert f"  {first}: missing" in said.splitlines() and f"  {second}: 5 bytes instead of " in said

@@ -6,11 +6,13 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from thalweg.api.console import print_results
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import by_time, draw, draw_results
 from thalweg.cli.values import column_texts
-from thalweg.logical.query import Expr, Output, Query
-from thalweg.logical.windows import NamedWindow, Window
+from thalweg.model.query import windowed
+from thalweg.model.windows import NamedWindow, Window
+from thalweg.testing.texts import Text, output
 
 AT = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
@@ -50,8 +52,8 @@ def test_numbers_stand_at_the_right(capsys):
 
 
 def test_grouping_keys_are_names(capsys):
-    outputs = (Output("auction", 'CAST("k0" AS BIGINT)', "BIGINT"), Output("n", 'CAST("a0" AS BIGINT)', "BIGINT"))
-    query = Query("q", "", "bid", (), (Expr('"auction"', "BIGINT"),), (NamedWindow("w", Window(1, 1)),), (), outputs)
+    outputs = (output("auction", 'CAST("k0" AS BIGINT)', "BIGINT"), output("n", 'CAST("a0" AS BIGINT)', "BIGINT"))
+    query = windowed("q", "bid", (), (Text('"auction"', "BIGINT"),), (NamedWindow("w", Window(1, 1)),), (), outputs)
     Screen().table(draw_results(query, pa.table({"auction": [12345], "n": [67890]})))
     assert capsys.readouterr().out.splitlines()[-1].split() == ["12345", "67,890"]
 
@@ -60,3 +62,14 @@ def test_results_in_the_order_of_time():
     rows = pa.table({"k": ["b", "a", "a"], "window_end": [2, 2, 1]})
     assert by_time(rows).to_pydict() == {"k": ["a", "a", "b"], "window_end": [1, 2, 2]}
     assert by_time(pa.table({"k": ["b", "a"]}))["k"].to_pylist() == ["a", "b"]
+
+
+def test_times_that_python_has_no_value_for(capsys):
+    at = pa.array([253_402_300_800_000_000, -62_135_596_800_000_001, 0, None], pa.timestamp("us", "UTC"))
+    window = pa.StructArray.from_arrays([at, at], ["start", "end"])
+    results = pa.table({"at": at, "window": window, "day": pa.array([3_000_000, 0, None, 1], pa.date32())})
+    query = windowed("q", "bid", (), (), (NamedWindow("w", Window(1, 1)),), (), ())
+    Screen().table(draw_results(query, results))
+    print_results("q", 1, results)
+    shown = capsys.readouterr().out
+    assert shown.count("10000-01-01 00:00:00") == 6 and shown.count("0000-12-31 23:59:59.999999") == 6 and "10183-" in shown

@@ -8,16 +8,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg.connectors.reading.footers import check_footers
 from thalweg.engine.kernel.chunks import check_file, check_times, files_sql, scan_sql
-from thalweg.engine.kernel.connection import clean_message, run
+from thalweg.engine.kernel.connection import Reach, clean_message, permit, run
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.errors import DataError
-from thalweg.logical.stream import Stream
+from thalweg.model.stream import Stream
 from thalweg.sql.statements import CreateStream, CreateTable, parse_statement
+
+
+@pytest.fixture(autouse=True)
+def _files_of_the_test(tmp_path: Path) -> None:
+    permit(Reach((str(tmp_path),)))
+
 
 AT = datetime(2024, 12, 31, 10, tzinfo=UTC)
 
@@ -130,6 +138,212 @@ def test_a_table_with_a_bad_file_is_named(tmp_path: Path) -> None:
     assert isinstance(made, CreateTable)
     with pytest.raises(DataError, match="can't be read as table t"):
         relation_rows(made.relation, "SELECT * FROM scan")
+
+
+def csv(tmp_path: Path, lines: str, name: str = "0.csv") -> str:
+    return text(tmp_path / name, "t,v,at\n" + "".join(f"{line},2024-12-31 10:00:00\n" for line in lines.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("lines", "values"),
+    [
+        ("# a note,1\n#2,2\nx,3", ["# a note", "#2", "x"]),
+        ("'a',1\n\"b\",2", ["'a'", "b"]),
+        ("", None),
+        ('a"b,1', ['a"b']),
+        ("a;b,1\nc\td,2\ne|f,3", ["a;b", "c\td", "e|f"]),
+    ],
+)
+def test_csv_is_what_it_is_declared_to_be(tmp_path: Path, lines: str, values: list[str] | None) -> None:
+    declared = stream("t STRING, v BIGINT", "csv")
+    if values is None:
+        path = text(tmp_path / "0.csv", "t,v,at\n" + "x,1,2024-12-31 10:00:00\n" * 30_000 + '"x,""y\n",2,2024-12-31 10:00:00\n')
+        found = run(f"SELECT t, count(*) FROM ({scan_sql(declared, files_sql(declared, [path]))}) GROUP BY t ORDER BY t")
+        assert found == [("x", 30_000), ('x,"y\n', 1)]
+    else:
+        assert [row[0] for row in read(declared, csv(tmp_path, lines))] == values
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_ends_of_lines(tmp_path: Path, ends: str) -> None:
+    path = tmp_path / "0.csv"
+    path.write_bytes(ends.join(["at,a", "2024-12-31 10:00:00,1", "2024-12-31 10:00:00,2", ""]).encode())
+    other = text(tmp_path / "1.csv", "a,at\n3,2024-12-31 10:00:00\n")
+    assert [row[0] for row in read(stream("a BIGINT", "csv"), str(path), other)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "content"),
+    [
+        ({"delimiter": ";"}, b"t;v;at\nx,y;1;2024-12-31 10:00:00\n"),
+        ({"delimiter": "\\\\t"}, b"t\tv\tat\nx,y\t1\t2024-12-31 10:00:00\n"),
+        ({"delimiter": "||"}, b"t||v||at\nx,y||1||2024-12-31 10:00:00\n"),
+        ({"quote": "''"}, b"t,v,at\n'x,y',1,2024-12-31 10:00:00\n"),
+        ({"escape": "\\\\"}, b't,v,at\n"x,y",1,2024-12-31 10:00:00\n'),
+        ({"comment": "#"}, b'# who wrote this\nt,v,at\n# and why\n"x,y",1,2024-12-31 10:00:00\n'),
+        ({"header": "false"}, b'"x,y",1,2024-12-31 10:00:00\n'),
+        ({"encoding": "utf-16"}, 't,v,at\n"x,y",1,2024-12-31 10:00:00\n'.encode("utf-16")),
+        ({"encoding": "latin-1"}, b't,v,at,\xe9t\xe9\n"x,y",1,2024-12-31 10:00:00,\xe9\n'),
+        ({"compression": "gzip"}, gzip.compress(b't,v,at\n"x,y",1,2024-12-31 10:00:00\n')),
+        ({}, b'\xef\xbb\xbfT, V ,"at"\n"x,y",1,2024-12-31 10:00:00\n'),
+    ],
+)
+def test_options_of_csv(tmp_path: Path, options: dict[str, str], content: bytes) -> None:
+    path = tmp_path / "0.csv"
+    path.write_bytes(content)
+    assert read(stream("t STRING, v BIGINT", "csv", **options), str(path)) == [("x,y", 1, MICROS)]
+
+
+EXACT = [
+    ("BIGINT", "1.5"),
+    ("BIGINT", "-0.5"),
+    ("BIGINT", "15e-1"),
+    ("BIGINT", "9223372036854775808"),
+    ("TINYINT", "300"),
+    ("DECIMAL(10,2)", "1.555"),
+    ("DECIMAL(10,2)", "-1.001"),
+    ("DECIMAL(4,2)", "100"),
+]
+
+
+@pytest.mark.parametrize(("type_", "value"), EXACT)
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_value_that_does_not_fit_is_none(tmp_path: Path, type_: str, value: str, format: str) -> None:
+    lines = ["1", value, "2"]
+    if format == "csv":
+        path = text(tmp_path / "0.csv", "a,at\n" + "".join(f"{v},2024-12-31 10:00:00\n" for v in lines))
+    else:
+        path = text(tmp_path / "0.json", "".join(f'{{"a": {v}, "at": "2024-12-31 10:00:00"}}\n' for v in lines))
+    declared = stream(f"a {type_}", format)
+    with pytest.raises(duckdb.Error):
+        read(declared, path)
+    with pytest.raises(DataError, match=rf"0\.{format}: can't be read as stream s: .*(row 2|line [23])") as caught:
+        check_file(declared, path)
+    assert "column" in caught.value.message and caught.value.hint is not None
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "meant"),
+    [
+        ("BIGINT", "1.0", 1),
+        ("BIGINT", "-7", -7),
+        ("BIGINT", "-7.00", -7),
+        ("BIGINT", "1e3", 1000),
+        ("BIGINT", "1.5e3", 1500),
+        ("BIGINT", "-9223372036854775808", -(2**63)),
+        ("DECIMAL(10,2)", "1.5", Decimal("1.50")),
+        ("DECIMAL(10,2)", "-1.5000", Decimal("-1.50")),
+        ("DECIMAL(38,20)", "0.12345678901234567891", Decimal("0.12345678901234567891")),
+    ],
+)
+def test_a_value_that_fits_is_taken(tmp_path: Path, type_: str, value: str, meant: Any) -> None:
+    path = text(tmp_path / "0.csv", f"a,at\n{value},2024-12-31 10:00:00\n,2024-12-31 10:00:00\n")
+    assert [row[0] for row in read(stream(f"a {type_}", "csv"), path)] == [meant, None]
+    quoted = text(tmp_path / "0.json", f'{{"a": "{value}", "at": "2024-12-31 10:00:00"}}\n')
+    assert [row[0] for row in read(stream(f"a {type_}", "json"), quoted)] == [meant]
+
+
+@pytest.mark.parametrize("value", ["true", "[1]", '{"b": 1}', '"x"'])
+def test_other_kinds_of_json_are_no_numbers(tmp_path: Path, value: str) -> None:
+    path = text(tmp_path / "0.json", f'{{"a": {value}, "at": "2024-12-31 10:00:00"}}\n')
+    with pytest.raises(DataError, match=r"column a"):
+        check_file(stream("a BIGINT", "json"), path)
+
+
+def test_digits_far_behind_the_point_count(tmp_path: Path) -> None:
+    path = text(tmp_path / "0.csv", "a,at\n1.000000000000000000001,2024-12-31 10:00:00\n")
+    with pytest.raises(DataError, match=r"row 1: 1\.0+1 in column a is no BIGINT"):
+        check_file(stream("a BIGINT", "csv"), path)
+
+
+def test_a_column_that_a_csv_file_lacks_is_named(tmp_path: Path) -> None:
+    declared = stream("a BIGINT, b BIGINT", "csv")
+    whole = text(tmp_path / "0.csv", "a,b,at\n1,2,2024-12-31 10:00:00\n")
+    for content, why in (("a,at\n1,2024-12-31 10:00:00\n", "no"), ("a,b,B,at\n1,2,3,2024-12-31 10:00:00\n", "more than one")):
+        path = text(tmp_path / "1.csv", content)
+        with pytest.raises(DataError, match=rf"1\.csv: can't be read as stream s: it has {why} column b"):
+            read(declared, whole, path)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+@pytest.mark.parametrize("header", ["true", "false"])
+def test_a_file_without_a_byte_is_bad(tmp_path: Path, format: str, header: str) -> None:
+    path = text(tmp_path / f"0.{format}", "")
+    with pytest.raises(DataError, match=rf"0\.{format}: can't be read as stream s: it is empty"):
+        check_file(stream("a BIGINT", format, **({"header": header} if format == "csv" else {})), path)
+
+
+ODD = [
+    "part[1]",
+    "a*b",
+    "q?r",
+    "x{a,b}y",
+    "back\\slash",
+    "[!a]",
+    "**",
+    "c[]d",
+    "e]f",
+    "it's",
+    "per%20cent",
+    "line\nline",
+    "ä ö",
+    "file:x",
+    "~",
+]
+LURES = ["part1", "axb", "qzr", "xay", "backslash", "b", "z", "plain"]
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_every_path_is_that_file_and_no_other(tmp_path: Path, format: str) -> None:
+    """Names with the characters of patterns, in one batch with those that the patterns would match, also as names of folders."""
+    paths = []
+    for number, name in enumerate([*ODD, *LURES]):
+        for path in (tmp_path / f"{name}.{format}", tmp_path / f"in {name}" / f"{name}.{format}"):
+            path.parent.mkdir(exist_ok=True)
+            if format == "parquet":
+                parquet(path, pa.array([number]))
+            else:
+                line = f"a,at\n{number},2024-12-31 10:00:00\n" if format == "csv" else f'{{"a": {number}, "at": "2024-12-31 10:00:00"}}\n'
+                text(path, line)
+            paths.append(str(path))
+    declared, count = stream("a BIGINT", format), len(ODD) + len(LURES)
+    assert [a for a, _ in read(declared, *paths)] == sorted([*range(count), *range(count)])
+    for number, one in enumerate(paths[::2]):
+        assert read(declared, one) == [(number, MICROS)]
+        check_file(declared, one)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("old", [False, True])
+def test_nanoseconds_stay_on_their_side_of_an_edge(tmp_path: Path, zone: str | None, old: bool) -> None:
+    nanos = [1_999_999_999, 2_000_000_000, -1, -1_000, -1_001, 999, 0]
+    table = pa.table({"a": range(len(nanos)), "at": pa.array(nanos, pa.timestamp("ns", zone))})
+    pq.write_table(table, tmp_path / "0.parquet", use_deprecated_int96_timestamps=old)
+    micros = parquet(tmp_path / "1.parquet", pa.array([99]))
+    for paths in ([str(tmp_path / "0.parquet")], [str(tmp_path / "0.parquet"), micros]):
+        found = [time for a, time in read(stream("a BIGINT"), *paths) if a != 99]
+        assert found == [n // 1000 for n in nanos]
+
+
+def test_a_decimal_of_more_digits_is_refused(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "0.parquet", pa.array([Decimal("1.555")], pa.decimal128(10, 3)))
+    declared = stream("a DECIMAL(10,2)")
+    for refuse in (lambda: check_file(declared, path), lambda: check_footers(declared, [path])):
+        with pytest.raises(DataError, match=r"0\.parquet.*column a is decimal128\(10, 3\), declared as DECIMAL\(10,2\)"):
+            refuse()
+    table = parse_statement(f"CREATE TABLE t (a DECIMAL(10,2)) WITH (format = 'parquet', path = '{path}')")
+    assert isinstance(table, CreateTable)
+    with pytest.raises(DataError, match=r"column a is decimal128\(10, 3\)"):
+        relation_rows(table.relation, "SELECT * FROM scan")
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_table_of_texts_rounds_nothing(tmp_path: Path, format: str) -> None:
+    line = "a\n1.5\n" if format == "csv" else '{"a": 1.5}\n'
+    table = parse_statement(f"CREATE TABLE t (a BIGINT) WITH (format = '{format}', path = '{text(tmp_path / f'0.{format}', line)}')")
+    assert isinstance(table, CreateTable)
+    with pytest.raises(DataError, match=r"1\.5 in column a is no BIGINT"):
+        relation_rows(table.relation, "SELECT * FROM scan")
 
 
 def test_messages_lose_their_class() -> None:

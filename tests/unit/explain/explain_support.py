@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from thalweg.config import Config
+from thalweg.api.session import Session
 from thalweg.explain import Explanation
-from thalweg.logical.windows import Window
-from thalweg.planning import planner_for
-from thalweg.session import Session
+from thalweg.explain.words import short_ids
+from thalweg.model.settings import Config
+from thalweg.model.windows import Window
+from thalweg.optimizer.planner import planner_for
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.local import LocalEngine
 
@@ -31,6 +32,11 @@ def query_sql(windows: Iterable[str], call: str = "MIN(price)", name: str = "low
         f"CREATE QUERY {name} AS SELECT auction, window_id, window_end, {call} AS v FROM bid {where} "
         f"GROUP BY auction, WINDOWS({', '.join(windows)});"
     )
+
+
+def as_shown(sql: str) -> str:
+    """SQL as the verbose form has it, but for line breaks."""
+    return " ".join(short_ids(sql).split())
 
 
 def tumbling(*seconds: int) -> list[str]:

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from explain_support import START, run_batch
 
-from thalweg.config import Config
+from thalweg.api.session import Session
 from thalweg.explain import Explanation, explain
-from thalweg.planning import planner_for
-from thalweg.session import Session
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.local import LocalEngine
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from join_support import PAIRS, PER_SHOP, TOP, analyzed, ran, run_both, streams_sql
 
-from thalweg.config import Config
-from thalweg.planning import planner_for
-from thalweg.session import Session
+from thalweg.api.session import Session
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
 
 
 @pytest.mark.parametrize("evaluate", ["snapshot", "delta", "expiry", "materialize"])
@@ -25,6 +25,17 @@ def test_steps_and_state_are_measured(tmp_path: Path, evaluate: str) -> None:
     assert all(i["origins"] == dict.fromkeys(("rate", "share", "keys", "sets"), "measured") for i in join["inputs"])
     assert "  finish " in found.text and "in all" in found.text and "measured in batch 3" in found.text
     assert max(map(len, found.text.splitlines())) <= 110
+
+
+def test_what_was_expected_stands_beside_what_was_measured(tmp_path: Path) -> None:
+    found = analyzed(ran(tmp_path, PER_SHOP, config=Config(evaluate="expiry")))
+    lines = found.text.splitlines()
+    head = next(line for line in lines if line.startswith("  measured "))
+    assert head.split() == ["measured", "rows", "expected", "ms", "expected", "state", "rows", "expected", "bytes"]
+    lift = next(line.split() for line in lines if line.startswith("  lift s (sale_"))
+    assert len(lift) == 7 and float(lift[3]) == pytest.approx(float(lift[4]), rel=0.1), "rows as expected, then both times"
+    side = next(s for s in found.data["joins"][0]["sides"] if s["source"] == "sale")
+    assert side["predicted"]["state_rows"] == pytest.approx(side["measured"]["state_rows"], rel=0.1)
 
 
 def test_changes_and_rows(tmp_path: Path) -> None:

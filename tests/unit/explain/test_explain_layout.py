@@ -45,6 +45,19 @@ def test_wires_end_on_the_boxes_they_lead_to(of: list[int]) -> None:
         assert y == boxes[key].y and abs(boxes[key].x + BOX[0] / 2 - x) < 1e-6
 
 
+@given(of=parents, limit=hs.sampled_from([300.0, 900.0, 1300.0]))
+def test_upside_down_all_wires_lead_to_the_first_box(of: list[int], limit: float) -> None:
+    block = drawn(of, limit).upside_down(BOX)
+    boxes = {b.key: b for b in block.boxes}
+    assert all(b.y <= boxes["0"].y for b in block.boxes)
+    for a, b in combinations(block.boxes, 2):
+        assert abs(a.x - b.x) >= BOX[0] or abs(a.y - b.y) >= BOX[1]
+    reached = {w.into: w.points[-1] for w in block.wires if w.into is not None}
+    assert set(reached) == {str(p) for p in of}
+    for key, (x, y) in reached.items():
+        assert abs(y - boxes[key].y) < 1e-6 and abs(boxes[key].x + BOX[0] / 2 - x) < 1e-6
+
+
 def test_a_wide_level_is_wrapped() -> None:
     block = drawn([0] * 20, 1300.0)
     assert block.width <= 1300

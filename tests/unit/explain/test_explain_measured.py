@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from explain_support import query_sql, ran, run_batch, stream_sql, tumbling
 
-from thalweg.config import Config
+from thalweg.api.outcomes import Explained
+from thalweg.api.session import Session
 from thalweg.explain import explain
-from thalweg.planning import planner_for
-from thalweg.session import Session
+from thalweg.model.settings import Config
+from thalweg.optimizer.planner import planner_for
 from thalweg.testing.local import LocalEngine
 
 LOW = query_sql(tumbling(10, 20, 30, 40))
@@ -56,6 +57,15 @@ def test_a_query_is_shown_with_its_part(engine: LocalEngine) -> None:
     assert "for other queries" in found.text
 
 
+def test_one_of_two_that_are_alike_is_measured(tmp_path: Path) -> None:
+    twice = ran(tmp_path, LOW + LOW.replace("QUERY low", "QUERY again"))
+    said = [
+        [w for line in analyzed(twice, q).text.splitlines() if line.startswith(f"emit {q}") for w in line.split()[2:]]
+        for q in ("low", "again")
+    ]
+    assert said[0] == said[1] and int(said[0][0]) > 0
+
+
 def test_a_switch_in_progress(engine: LocalEngine, tmp_path: Path) -> None:
     engine.replan(planner_for(Config(windows="naive")))
     run_batch(engine, tmp_path / "bid", 3)
@@ -72,7 +82,7 @@ def test_a_session_finds_what_an_earlier_one_measured(engine: LocalEngine, tmp_p
     assert session.explain(analyze=True).view.batch == 2
     assert session.explain().view.batch is None
     (shown,) = session.sql("EXPLAIN ANALYZE QUERY mean;")
-    assert shown.view.batch == 2
+    assert isinstance(shown, Explained) and shown.explanation.view.batch == 2
 
 
 def test_a_query_that_comes_later_begins_in_mid_stream(engine: LocalEngine, tmp_path: Path) -> None:

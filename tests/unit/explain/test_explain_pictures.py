@@ -8,7 +8,7 @@ from explain_support import explained, query_sql, sql_of, tumbling
 from join_support import PAIRS, PER_SHOP
 from join_support import explained as explained_joins
 
-from thalweg.logical.windows import SECOND
+from thalweg.model.windows import SECOND
 from thalweg.optimizer.window_sets import random_gen
 
 ODD = query_sql(tumbling(20, 30, 40), where="WHERE channel <> 'a \"b\" & <c>'")
@@ -27,7 +27,7 @@ def test_svg_names_every_window_and_query() -> None:
 
 
 def test_svg_marks_the_mode_in_force() -> None:
-    svg = explained(query_sql(tumbling(20, 30, 40)), settings=PAPER).svg()
+    svg = explained(query_sql(tumbling(20, 30, 40)), settings=PAPER).svg(papers=True)
     assert 'class="strong" text-anchor="start">paper<' in svg and "150 (0.42)" in texts(svg)
 
 
@@ -51,10 +51,9 @@ def test_mermaid_has_a_node_and_an_edge_per_window() -> None:
 def test_svg_of_joins() -> None:
     svg = explained_joins(PER_SHOP, PAIRS).svg()
     shown = texts(svg)
-    assert {"bid b", "sale s", "aggregation set", "rows", "results of per_shop", "EAP11 snapshot by hash join", "rows by hash join"} <= set(
-        shown
-    )
-    assert "partitions: b by hash of auction, s by hash of auction" in shown and 'class="set"' in svg and 'class="kept"' in svg
+    expected = {"bid b", "sale s", "partial aggregates", "rows", "results of per_shop", "EAP11 snapshot by hash join", "rows by hash join"}
+    assert expected <= set(shown)
+    assert "shuffle: b by hash of auction, s by hash of auction" in shown and 'class="set"' in svg and 'class="kept"' in svg
 
 
 def test_mermaid_of_joins() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from explain_support import explained, query_sql, sql_of, tumbling
+import json
 
-from thalweg.logical.windows import SECOND
+import pytest
+from explain_support import as_shown, explained, query_sql, sql_of, tumbling
+
+from thalweg.model.windows import SECOND
 from thalweg.optimizer.window_sets import random_gen, sequential_gen
 
 SETS = {
@@ -30,10 +32,12 @@ def test_a_chain_is_drawn_in_short() -> None:
 
 
 def test_the_tree_follows_the_plan() -> None:
-    text = explained(query_sql(tumbling(20, 30, 40)), settings={"plan.windows": "paper"}).text
+    found = explained(query_sql(tumbling(20, 30, 40)), settings={"plan.windows": "paper"})
+    text = found.text
     lines = [line[2 : line.index("seconds") + 7] for line in text.splitlines() if "─ " in line]
     assert lines == ["└─ 10 seconds", "   ├─ 20 seconds", "   │  └─ 40 seconds", "   └─ 30 seconds"]
-    assert "(factor)" in text and "the paper's factor windows: <10, 10> in seconds" in text
+    assert "(factor)" in text and "the paper" not in text
+    assert "the paper's factor windows: <10, 10> in seconds" in found.say(papers=True)
 
 
 def test_every_window_of_naive_reads_the_rows() -> None:
@@ -48,10 +52,16 @@ def test_one_window_leaves_no_choice() -> None:
 def test_verbose_has_the_sql_of_every_step() -> None:
     found = explained(query_sql(tumbling(20, 30, 40)))
     for query in found.data["queries"]:
-        assert query["sql"] in found.verbose
+        assert as_shown(query["sql"]) in as_shown(found.verbose)
     assert found.text.splitlines()[0] == found.verbose.splitlines()[0] and len(found.verbose) > len(found.text)
 
 
 def test_names_are_plain_and_predicates_whole() -> None:
     text = explained(query_sql(tumbling(20), where="WHERE channel = 'a \"b\"' AND price > 3")).text
     assert "bid by auction where channel = 'a \"b\"' and price > 3" in text
+
+
+def test_a_period_that_no_float_holds() -> None:
+    found = explained(query_sql(f"TUMBLE '{10**8 + n} microseconds'" for n in range(1, 80)))
+    assert "1 query" in found.text and found.svg() and found.mermaid()
+    assert "e+" in json.loads(found.json())["windows"]["groups"][0]["period"]

@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.coverage import covered_by, covering_multiplier, covering_set, partitioned_by
 
 SMALL = [Window(r, s, o) for r in range(1, 8) for s in range(1, r + 1) for o in range(s)]

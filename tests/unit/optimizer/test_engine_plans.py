@@ -4,15 +4,15 @@ from random import Random
 
 import pytest
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.combining import combined, prefix_possible
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.steps import distinct_keys, engine_cost, estimates
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.plan_windows import costs, plan_windows
-from thalweg.optimizer.statistics import WindowStatistics
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.optimizer.validity import check
+from thalweg.statistics.records import WindowStatistics
 
 MIN, SUM, VARIANCE, MEDIAN = Traits(overlap_safe=True), Traits(invertible=True), Traits(), Traits(holistic=True)
 BUSY = WindowStatistics(rate=1_000_000, keys=10_000, batch=1_000 * SECOND)
@@ -27,7 +27,10 @@ def seconds(r: int, s: int, o: int = 0) -> Window:
 
 def steps(forest: Forest) -> list[tuple[int, int, int | None, str, int]]:
     """(range, slide, range of the source, how, combined) in seconds."""
-    return [(s.window.range // SECOND, s.window.slide // SECOND, s.source and s.source.range // SECOND, s.how, s.combined) for s in forest]
+    sources = [None if s.source is None else s.source.range // SECOND for s in forest]
+    return [
+        (s.window.range // SECOND, s.window.slide // SECOND, source, s.how, s.combined) for s, source in zip(forest, sources, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("traits", [MIN, VARIANCE], ids=["MIN", "VARIANCE"])

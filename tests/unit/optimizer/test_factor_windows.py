@@ -5,7 +5,7 @@ from itertools import combinations
 from math import gcd
 from random import Random
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.windows import benefit, lambda_, no_worse, period, recurrence_count
 from thalweg.optimizer.coverage import covered_by, covering_multiplier, partitioned_by
 from thalweg.optimizer.rules.factor_window_covered import factor_window_covered

@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg.errors import InternalError
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.steps import engine_cost, estimates
 from thalweg.optimizer.cost.windows import forest_cost
 from thalweg.optimizer.forest import Forest, Step, base, in_time, pieces
 from thalweg.optimizer.plan_windows import MODES, Mode, costs, plan_windows
-from thalweg.optimizer.statistics import WindowStatistics
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.optimizer.units import in_microseconds
 from thalweg.optimizer.validity import check
+from thalweg.plan.pieces import Pieces
+from thalweg.statistics.records import WindowStatistics
 
 MIN, SUM, VARIANCE, MEDIAN = Traits(overlap_safe=True), Traits(invertible=True), Traits(), Traits(holistic=True)
 DISTINCT, ANY = Traits(overlap_safe=True, holistic=True), Traits(overlap_safe=True, invertible=True)
@@ -56,7 +57,7 @@ def computed(forest: Forest, rows: dict[int, list[int]], combine: Callable[[list
         read = found[step.source]
         if step.how == "prefix":
             assert invert
-            return lambda m: _difference(read, base(step, m), pieces(step))
+            return lambda m: _difference(read, base(step, m), tuple(pieces(step)))
         return lambda m: _lifted([x for p in pieces(step) if (x := read(base(step, m) + p)) is not None], combine)
 
     for step in forest:
@@ -131,8 +132,8 @@ def test_pieces_and_base() -> None:
     #                               [10 -- 14)
     step = Step(Window(10, 2), Window(4, 2), "sparse", 3)
     assert [step.source.start(base(step, 2) + p) for p in pieces(step) if step.source] == [4, 8, 10]
-    assert pieces(Step(Window(12, 4), Window(12, 2), "all", 1)) == (0,)
-    assert pieces(Step(Window(10, 10))) == ()
+    assert pieces(Step(Window(12, 4), Window(12, 2), "all", 1)) == Pieces(1)
+    assert len(pieces(Step(Window(10, 10)))) == 0
     with pytest.raises(ValueError, match="from the rows"):
         base(Step(Window(10, 10)), 0)
 

@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.edges import Edges
 from thalweg.optimizer.cost.windows import forest_cost, paper_weights, period
 from thalweg.optimizer.coverage import covered_by, partitioned_by
@@ -23,7 +23,7 @@ PAPER = Features(sparse=False, tiling=False, prefix=False)
 
 
 def random_set(seed: int, tumbling: bool, n: int = 3) -> frozenset[Window]:
-    random, found = Random(seed), set()
+    random, found = Random(seed), set[Window]()
     while len(found) < n:
         s = random.randint(1, 30 if tumbling else 8)
         found.add(Window(s, s) if tumbling else Window(s * random.randint(1, 3), s))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.windows import forest_cost, lambda_, period, recurrence_count, step_cost
 from thalweg.optimizer.coverage import covered_by, covering_multiplier, covering_set, partitioned_by
 from thalweg.optimizer.forest import Forest
@@ -24,7 +24,7 @@ def tumbling(*ranges: int, unit: int = 1) -> list[Window]:
 
 
 def sources(forest: Forest) -> dict[int, int | None]:
-    return {s.window.range: s.source and s.source.range for s in forest}
+    return {s.window.range: None if s.source is None else s.source.range for s in forest}
 
 
 def test_examples_2_to_4_coverage() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.divisors import divisors, factorized
 from thalweg.optimizer.window_sets import random_gen, sequential_gen
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg.errors import UsageError
-from thalweg.sources.generate import Generator, Nexmark, Sensors
-from thalweg.sources.generate.arrival import cut, in_arrival_order
+from thalweg.generate import Generator, Nexmark, Sensors
+from thalweg.generate.arrival import cut, in_arrival_order
 
 SECOND = 1_000_000
 
@@ -105,7 +107,7 @@ def test_every_event_arrives_once_in_any_cut(events: int, rate: float, disorder:
         {"disorder": float("inf")},
     ],
 )
-def test_bad_numbers_are_named(bad: dict[str, float]) -> None:
+def test_bad_numbers_are_named(bad: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(bad))) as error:
         Sensors(**{"events": 10, **bad})
     assert error.value.hint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thalweg.sources.generate import draws
+from thalweg.generate import draws
 
 IDS = np.arange(100_000, dtype=np.int64)
 

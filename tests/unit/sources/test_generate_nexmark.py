@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from thalweg.sources.generate import Nexmark, words
+from thalweg.generate import Nexmark, words
 
 EVENTS = 500_000
 RATE = 10_000
@@ -21,11 +21,11 @@ def tables() -> dict[str, pa.Table]:
 
 
 def column(table: pa.Table, name: str) -> np.ndarray:
-    return table[name].to_numpy()
+    return np.asarray(table[name].to_numpy())
 
 
 def micros(table: pa.Table, name: str) -> np.ndarray:
-    return table[name].cast(pa.int64()).to_numpy()
+    return np.asarray(table[name].cast(pa.int64()).to_numpy())
 
 
 def bid_ids() -> np.ndarray:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from thalweg.sources.generate import GENERATORS, Nexmark, Sensors
+from thalweg.generate import GENERATORS, Nexmark, Sensors
 
 EVENTS = 200_000
 

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.errors import EnvironmentProblem, UsageError
-from thalweg.sources.generate import Generator, Nexmark, Sensors, Summary, write, writer
+from thalweg.generate import Generator, Nexmark, Sensors, Summary, write
+from thalweg.generate.encode import ENCODERS
 
 NEXMARK = Nexmark(2500, rate=100, disorder=3, late=0.01, seed=9)
 SENSORS = Sensors(2500, rate=100, disorder=3, seed=9)
@@ -119,7 +120,7 @@ def test_a_failed_write_leaves_no_hidden_file(tmp_path: Path, monkeypatch: pytes
         path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(writer.ENCODERS, "parquet", lambda: full)
+    monkeypatch.setitem(ENCODERS, "parquet", lambda: full)
     with pytest.raises(EnvironmentProblem, match="No space left"):
         write(SENSORS, tmp_path)
     assert names(tmp_path / "reading") == []

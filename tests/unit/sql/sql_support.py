@@ -9,9 +9,8 @@ import duckdb
 import pytest
 
 from thalweg.errors import SqlError
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.query import Query
-from thalweg.logical.stream import Column, Relation, Stream
+from thalweg.model.query import Query
+from thalweg.model.stream import Column, Relation, Stream
 from thalweg.sql.binder import InferenceError, bind
 from thalweg.sql.statements import parse_select
 
@@ -69,23 +68,23 @@ def bound(sql: str) -> Query:
     return query
 
 
-def joined(sql: str) -> JoinQuery:
+def joined(sql: str) -> Query:
     """The join of a SELECT over the streams `bid` and `auction` and the table `person`."""
     query = bind(parse_select(sql), name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS)
-    assert isinstance(query, JoinQuery)
+    assert isinstance(query, Query)
     return query
 
 
 def meaning(sql: str) -> tuple[Any, ...]:
     """All of a query but its text."""
     query = bound(sql)
-    return (query.stream, query.where, query.keys, query.windows, query.aggregates, query.outputs, query.having)
+    return (query.stream, query.where, query.keys, query.windows, query.calls, query.outputs, query.having)
 
 
 def argument(expression: str) -> tuple[str, str]:
     """SQL and type of a Spark expression over the rows of `bid`."""
     query = bound(f"SELECT MIN({expression}) FROM bid GROUP BY TUMBLE '1 minute'")
-    return query.aggregates[0].args[0].sql, query.aggregates[0].args[0].type
+    return query.calls[0].args[0].sql, query.calls[0].args[0].type
 
 
 def condition(expression: str) -> tuple[str, ...]:

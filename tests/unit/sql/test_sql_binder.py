@@ -3,12 +3,14 @@
 import pytest
 from sql_support import STREAMS, bound, infer, meaning
 
-from thalweg.logical.query import Aggregate, Expr, Output, Query
-from thalweg.logical.windows import SECOND, NamedWindow, Window
+from thalweg.model.query import Aggregate, windowed
+from thalweg.model.target import Files
+from thalweg.model.windows import SECOND, NamedWindow, Window
 from thalweg.sql.binder import bind
 from thalweg.sql.statements import CreateQuery, parse_script
+from thalweg.testing.texts import Text, output
 
-PRICE, X = Expr('"price"', "BIGINT"), Expr('"x"', "DOUBLE")
+PRICE, X = Text('"price"', "BIGINT"), Text('"x"', "DOUBLE")
 W = " FROM bid GROUP BY auction, TUMBLE '1 minute'"
 AGGREGATES = [
     ("COUNT(*)", Aggregate("COUNT_ROWS"), "BIGINT"),
@@ -17,30 +19,30 @@ AGGREGATES = [
     ("COUNT(price)", Aggregate("COUNT", (PRICE,)), "BIGINT"),
     ("COUNT(ALL price)", Aggregate("COUNT", (PRICE,)), "BIGINT"),
     ("COUNT(DISTINCT price)", Aggregate("COUNT_DISTINCT", (PRICE,)), "BIGINT"),
-    ("COUNT_IF(ok)", Aggregate("COUNT_ROWS", (), Expr('"ok"', "BOOLEAN")), "BIGINT"),
-    ("COUNT_IF(ok) FILTER (WHERE price > 3)", Aggregate("COUNT_ROWS", (), Expr('("ok") AND ("price" > 3)', "BOOLEAN")), "BIGINT"),
+    ("COUNT_IF(ok)", Aggregate("COUNT_ROWS", (), Text('"ok"', "BOOLEAN")), "BIGINT"),
+    ("COUNT_IF(ok) FILTER (WHERE price > 3)", Aggregate("COUNT_ROWS", (), Text('"ok" AND ("price" > 3)', "BOOLEAN")), "BIGINT"),
     ("SUM(price)", Aggregate("SUM", (PRICE,)), "BIGINT"),
-    ("SUM(n)", Aggregate("SUM", (Expr('"n"', "INTEGER"),)), "BIGINT"),
+    ("SUM(n)", Aggregate("SUM", (Text('"n"', "INTEGER"),)), "BIGINT"),
     ("SUM(x)", Aggregate("SUM", (X,)), "DOUBLE"),
-    ("SUM(cost)", Aggregate("SUM", (Expr('"cost"', "DECIMAL(10,2)"),)), "DECIMAL(38,2)"),
-    ("SUM(price) FILTER (WHERE 3 < price)", Aggregate("SUM", (PRICE,), Expr('"price" > 3', "BOOLEAN")), "BIGINT"),
+    ("SUM(cost)", Aggregate("SUM", (Text('"cost"', "DECIMAL(10,2)"),)), "DECIMAL(38,2)"),
+    ("SUM(price) FILTER (WHERE 3 < price)", Aggregate("SUM", (PRICE,), Text('"price" > 3', "BOOLEAN")), "BIGINT"),
     ("AVG(price)", Aggregate("AVG", (PRICE,)), "DOUBLE"),
     ("mean(x)", Aggregate("AVG", (X,)), "DOUBLE"),
-    ("MIN(channel)", Aggregate("MIN", (Expr('"channel"', "VARCHAR"),)), "VARCHAR"),
-    ("MAX(at)", Aggregate("MAX", (Expr('"at"', "TIMESTAMP"),)), "TIMESTAMP"),
+    ("MIN(channel)", Aggregate("MIN", (Text('"channel"', "VARCHAR"),)), "VARCHAR"),
+    ("MAX(at)", Aggregate("MAX", (Text('"at"', "TIMESTAMP"),)), "TIMESTAMP"),
     ("VAR_POP(x)", Aggregate("VAR_POP", (X,)), "DOUBLE"),
     ("variance(x)", Aggregate("VAR_SAMP", (X,)), "DOUBLE"),
     ("STDDEV_POP(x)", Aggregate("STDDEV_POP", (X,)), "DOUBLE"),
     ("std(x)", Aggregate("STDDEV_SAMP", (X,)), "DOUBLE"),
-    ("every(ok)", Aggregate("BOOL_AND", (Expr('"ok"', "BOOLEAN"),)), "BOOLEAN"),
-    ("any(ok)", Aggregate("BOOL_OR", (Expr('"ok"', "BOOLEAN"),)), "BOOLEAN"),
-    ("some(price > 3)", Aggregate("BOOL_OR", (Expr('"price" > 3', "BOOLEAN"),)), "BOOLEAN"),
-    ("max_by(channel, price)", Aggregate("MAX_BY", (Expr('"channel"', "VARCHAR"), PRICE)), "VARCHAR"),
-    ("arg_min(channel, x)", Aggregate("MIN_BY", (Expr('"channel"', "VARCHAR"), X)), "VARCHAR"),
+    ("every(ok)", Aggregate("BOOL_AND", (Text('"ok"', "BOOLEAN"),)), "BOOLEAN"),
+    ("any(ok)", Aggregate("BOOL_OR", (Text('"ok"', "BOOLEAN"),)), "BOOLEAN"),
+    ("some(price > 3)", Aggregate("BOOL_OR", (Text('"price" > 3', "BOOLEAN"),)), "BOOLEAN"),
+    ("max_by(channel, price)", Aggregate("MAX_BY", (Text('"channel"', "VARCHAR"), PRICE)), "VARCHAR"),
+    ("arg_min(channel, x)", Aggregate("MIN_BY", (Text('"channel"', "VARCHAR"), X)), "VARCHAR"),
     ("FIRST(price)", Aggregate("FIRST", (PRICE,)), "BIGINT"),
-    ("first_value(price) IGNORE NULLS", Aggregate("FIRST", (PRICE,), Expr('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
-    ("last(price IGNORE NULLS)", Aggregate("LAST", (PRICE,), Expr('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
-    ("last(price, true)", Aggregate("LAST", (PRICE,), Expr('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
+    ("first_value(price) IGNORE NULLS", Aggregate("FIRST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
+    ("last(price IGNORE NULLS)", Aggregate("LAST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
+    ("last(price, true)", Aggregate("LAST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
     ("last_value(price, false)", Aggregate("LAST", (PRICE,)), "BIGINT"),
     ("MEDIAN(price)", Aggregate("MEDIAN", (PRICE,)), "DOUBLE"),
     ("PERCENTILE(x, 0.950)", Aggregate("PERCENTILE", (X,), None, ("0.95",)), "DOUBLE"),
@@ -87,30 +89,30 @@ def test_whole_query() -> None:
       FROM bid WHERE price > 0 GROUP BY auction, WINDOWS(TUMBLE '1 minute' AS 'one') HAVING COUNT(*) >= 3"""
     (statement,) = parse_script(text)
     assert isinstance(statement, CreateQuery)
-    assert bind(statement.select, name=statement.name, into=statement.into, streams=STREAMS, infer=infer) == Query(
+    assert bind(statement.select, name=statement.name, into=statement.into, streams=STREAMS, infer=infer) == windowed(
         name="price_range",
         text=statement.select.sql,
         stream="bid",
-        where=(Expr('"price" > 0', "BOOLEAN"),),
-        keys=(Expr('"auction"', "BIGINT"),),
+        where=(Text('"price" > 0', "BOOLEAN"),),
+        keys=(Text('"auction"', "BIGINT"),),
         windows=(NamedWindow("one", Window(60 * SECOND, 60 * SECOND)),),
         aggregates=(Aggregate("MIN", (PRICE,)), Aggregate("MAX", (PRICE,)), Aggregate("COUNT_ROWS")),
         outputs=(
-            Output("auction", '"k0"', "BIGINT"),
-            Output("window_id", '"window_id"', "VARCHAR"),
-            Output("low", '"a0"', "BIGINT"),
-            Output("half", 'TRY("a1" - "a0") / 2', "DOUBLE"),
+            output("auction", '"k0"', "BIGINT"),
+            output("window_id", '"window_id"', "VARCHAR"),
+            output("low", '"a0"', "BIGINT"),
+            output("half", 'TRY("a1" - "a0") / 2', "DOUBLE"),
         ),
-        having='"a2" >= 3',
-        into="out",
+        having=Text('"a2" >= 3', "BOOLEAN"),
+        into=Files("out"),
     )
 
 
 @pytest.mark.parametrize(("call", "aggregate", "type_"), AGGREGATES)
 def test_aggregate(call: str, aggregate: Aggregate, type_: str) -> None:
     query = bound(f"SELECT {call} AS v {W}")
-    assert query.aggregates == (aggregate,)
-    assert query.outputs == (Output("v", '"a0"', type_),)
+    assert query.calls == (aggregate,)
+    assert query.outputs == (output("v", '"a0"', type_),)
 
 
 @pytest.mark.parametrize(("one", "other"), EQUAL)
@@ -131,7 +133,7 @@ def test_keys_in_the_order_of_group_by() -> None:
 
 def test_expressions_over_keys_and_aggregates() -> None:
     query = bound("SELECT n + 1 + SUM(price) AS v, upper(channel) || '!' AS w FROM bid GROUP BY n + 1, upper(channel), TUMBLE '1 minute'")
-    assert [o.sql for o in query.outputs] == ['TRY("k0" + "a0")', "\"k1\" || '!'"]
+    assert [o.sql for o in query.outputs] == ['TRY("a0" + "k0")', "\"k1\" || '!'"]
 
 
 def test_key_inside_a_call_of_a_key() -> None:
@@ -140,19 +142,19 @@ def test_key_inside_a_call_of_a_key() -> None:
 
 
 def test_window_struct() -> None:
-    (output,) = bound("SELECT window FROM bid GROUP BY window(at, '1 minute')").outputs
-    assert output == Output("window", "{'start': \"window_start\", 'end': \"window_end\"}", 'STRUCT("start" TIMESTAMP, "end" TIMESTAMP)')
+    (found,) = bound("SELECT window FROM bid GROUP BY window(at, '1 minute')").outputs
+    assert found == output("window", "{'start': \"window_start\", 'end': \"window_end\"}", 'STRUCT("start" TIMESTAMP, "end" TIMESTAMP)')
 
 
 def test_having_over_windows() -> None:
     query = bound(f"SELECT auction {W} HAVING window_end > window_start AND window_id = '1 minute' AND hour(window.start) = 3")
-    assert query.having == '("window_end" > "window_start") AND ("window_id" = \'1 minute\') AND (hour("window_start") = 3)'
+    assert str(query.having) == '("window_end" > "window_start") AND ("window_id" = \'1 minute\') AND (hour("window_start") = 3)'
 
 
 def test_aggregates_once_each() -> None:
     query = bound(f"SELECT SUM(price) / COUNT(*) AS r, sum(PRICE), COUNT(1) AS n, MAX(price) {W} HAVING MAX(price) > SUM(price)")
-    assert [a.function for a in query.aggregates] == ["SUM", "COUNT_ROWS", "MAX"]
-    assert query.having == '"a2" > "a0"'
+    assert [a.function for a in query.calls] == ["SUM", "COUNT_ROWS", "MAX"]
+    assert str(query.having) == '"a0" < "a2"'
 
 
 def test_no_aggregate() -> None:

@@ -4,7 +4,7 @@ import pytest
 from sql_support import marked
 
 from thalweg.errors import SqlError
-from thalweg.logical.stream import Stream
+from thalweg.model.stream import Stream
 from thalweg.sql.statements import CreateStream, parse_statement
 
 TYPES = [

@@ -1,6 +1,8 @@
 """Bad joins: what is said, where, and what to do."""
 # ruff: noqa: E501
 
+from time import process_time
+
 import pytest
 from sql_support import RELATIONS, infer, join_failure, marked
 
@@ -133,3 +135,12 @@ def test_nothing_is_known() -> None:
     with pytest.raises(SqlError) as caught:
         bind(parse_select(f"{C} FROM bid GROUP BY TUMBLE '1 minute'"), name="q", into=None, streams={}, infer=infer, relations=RELATIONS)
     assert caught.value.hint == "create it with CREATE STREAM"
+
+
+def test_many_joins_without_conditions_are_refused_at_once() -> None:
+    """The grammar would try all ways to nest them, twice as many with each."""
+    started = process_time()
+    with pytest.raises(SqlError, match="a join has at most 8 inputs"):
+        parse_select("SELECT a.k FROM a" + "".join(f" JOIN b{i}" for i in range(60)))
+    assert process_time() - started < 1
+    parse_select("SELECT a.k FROM a" + "".join(f" JOIN b{i} ON a.k = b{i}.k" for i in range(20)))

@@ -5,7 +5,7 @@ import pytest
 from sqlglot import exp
 
 from thalweg.errors import SqlError
-from thalweg.logical.stream import Column, Relation, Stream
+from thalweg.model.stream import Column, Relation, Stream
 from thalweg.sql.statements import (
     CreateQuery,
     CreateStream,

@@ -4,7 +4,7 @@
 import pytest
 from sql_support import bound, meaning
 
-from thalweg.logical.windows import SECOND, NamedWindow, Window
+from thalweg.model.windows import SECOND, NamedWindow, Window
 from thalweg.testing.bound import bind_text
 
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.errors import DataError
-from thalweg.logical.stream import Column, Stream
+from thalweg.model.stream import Column, Stream
 from thalweg.testing.feeds import batch_table, stream_sql, stream_tables, table_lines, write_batches
 from thalweg.testing.script import parse_stream_script
 

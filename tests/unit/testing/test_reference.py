@@ -13,16 +13,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from thalweg.logical.query import Aggregate, Expr, Output, Query
-from thalweg.logical.stream import Column, Stream
-from thalweg.logical.windows import SECOND, NamedWindow, Window
+from thalweg.expr.nodes import Expr
+from thalweg.model.query import Aggregate, Query, windowed
+from thalweg.model.stream import Column, Stream
+from thalweg.model.windows import SECOND, NamedWindow, Window
 from thalweg.testing import calls
 from thalweg.testing import reference as reference_module
 from thalweg.testing.reference import frontier, late_rows, late_rows_of, reference
+from thalweg.testing.texts import Text, output
 
 EPOCH = datetime(1970, 1, 1)
 STREAM = Stream("s", (Column("k", "VARCHAR"), Column("v", "BIGINT"), Column("at", "TIMESTAMP")), "at")
-KEY, VALUE = Expr('"k"', "VARCHAR"), Expr('"v"', "BIGINT")
+KEY, VALUE = Text('"k"', "VARCHAR"), Text('"v"', "BIGINT")
 Row = tuple[Any, ...]
 
 
@@ -47,14 +49,14 @@ def stream(delay: int = 0) -> Stream:
 
 
 def query(
-    windows: Sequence[Window], *aggregates: Aggregate, keys: tuple[Expr, ...] = (), where: tuple[Expr, ...] = (), having: str | None = None
+    windows: Sequence[Window], *aggregates: Aggregate, keys: tuple[Expr, ...] = (), where: tuple[Expr, ...] = (), having: Expr | None = None
 ) -> Query:
     """A query that puts out window_id, the bounds in seconds, the keys and the aggregates."""
     names = ["window_id", *(f"k{i}" for i in range(len(keys))), *(f"a{i}" for i in range(len(aggregates)))]
-    bounds = [Output(n, f'epoch_us("{n}") // {SECOND}', "BIGINT") for n in ("window_start", "window_end")]
-    outputs = bounds + [Output(n, f'"{n}"', "VARCHAR") for n in names]
+    bounds = [output(n, f'epoch_us("{n}") // {SECOND}', "BIGINT") for n in ("window_start", "window_end")]
+    outputs = bounds + [output(n, f'"{n}"', "VARCHAR") for n in names]
     named = tuple(NamedWindow(f"w{i}", w) for i, w in enumerate(windows))
-    return Query("q", "", "s", where, keys, named, aggregates, tuple(outputs), having)
+    return windowed("q", "s", where, keys, named, aggregates, tuple(outputs), having)
 
 
 def seconds(range_: float, slide: float | None = None, offset: float = 0) -> Window:
@@ -133,8 +135,8 @@ def test_late_rows_change_nothing() -> None:
     batches = [batch(("x", 1, 1), ("x", 1, 12)), batch(("x", 1, 30), ("x", 1, 9), ("y", 1, 10), ("y", 1, 11))]
     assert counts(q, s, *batches) == [(0, 10, 1), (10, 20, 3)]
     assert late_rows(s, batches) == 1
-    assert late_rows_of(query([seconds(10)], COUNT, where=(Expr("\"k\" = 'x'", "BOOLEAN"),)), s, batches) == 1
-    assert late_rows_of(query([seconds(10)], COUNT, where=(Expr("\"k\" = 'y'", "BOOLEAN"),)), s, batches) == 0
+    assert late_rows_of(query([seconds(10)], COUNT, where=(Text("\"k\" = 'x'", "BOOLEAN"),)), s, batches) == 1
+    assert late_rows_of(query([seconds(10)], COUNT, where=(Text("\"k\" = 'y'", "BOOLEAN"),)), s, batches) == 0
     assert frontier(s, batches) == 28 * SECOND
 
 
@@ -161,7 +163,7 @@ def test_keys_null_among_them() -> None:
 def test_where_having_and_many_windows() -> None:
     #  v > 0 keeps 1, 4 and 15; [0,10) has 2, [10,20) has 1, [0,20) has 3; HAVING drops the 1
     rows = batch(("x", 5, 1), ("x", 0, 2), ("x", None, 3), ("x", 5, 4), ("x", 5, 15), ("x", 0, 20))
-    q = query([seconds(10), seconds(20)], COUNT, where=(Expr('"v" > 0', "BOOLEAN"),), having='"a0" > 1')
+    q = query([seconds(10), seconds(20)], COUNT, where=(Text('"v" > 0', "BOOLEAN"),), having=Text('"a0" > 1', "BOOLEAN"))
     assert rows_of(reference(q, stream(), [rows])) == [(0, 10, "w0", 2), (0, 20, "w1", 3)]
 
 
@@ -223,7 +225,7 @@ def test_percentile_interpolates() -> None:
 
 
 def test_booleans() -> None:
-    positive = Expr('"v" > 0', "BOOLEAN")
+    positive = Text('"v" > 0', "BOOLEAN")
     rows = [("x", 1, 1), ("x", -1, 2), ("x", None, 3)]
     assert only(Aggregate("BOOL_AND", (positive,)), *rows) is False
     assert only(Aggregate("BOOL_OR", (positive,)), *rows) is True
@@ -231,7 +233,7 @@ def test_booleans() -> None:
 
 
 def test_filter() -> None:
-    positive = Expr('"v" > 0', "BOOLEAN")
+    positive = Text('"v" > 0', "BOOLEAN")
     rows = [("x", 1, 1), ("y", -1, 2), ("z", None, 3)]
     assert only(Aggregate("COUNT_ROWS", where=positive), *rows) == 1
     assert only(Aggregate("MIN_BY", (KEY, VALUE), positive), *rows) == "x"
@@ -285,13 +287,13 @@ def test_awkward_column_names_and_types() -> None:
             "order": pa.array([at(1), at(2), at(10)], pa.timestamp("us")),
         }
     )
-    amount = Expr('"batch"', "DECIMAL(10,2)")
-    aggregates = (Aggregate("SUM", (amount,)), Aggregate("MEDIAN", (amount,)), Aggregate("AVG", (Expr('"front"', "FLOAT"),)))
+    amount = Text('"batch"', "DECIMAL(10,2)")
+    aggregates = (Aggregate("SUM", (amount,)), Aggregate("MEDIAN", (amount,)), Aggregate("AVG", (Text('"front"', "FLOAT"),)))
     q = query(
         [seconds(10)],
         *aggregates,
-        Aggregate("BOOL_OR", (Expr('"m"', "BOOLEAN"),)),
-        keys=(Expr('"m" IS NULL', "BOOLEAN"), Expr('"k0"', "DATE")),
+        Aggregate("BOOL_OR", (Text('"m"', "BOOLEAN"),)),
+        keys=(Text('"m" IS NULL', "BOOLEAN"), Text('"k0"', "DATE")),
     )
     (row,) = rows_of(reference(q, s, [table]))
     assert row == (0, 10, "w0", False, date(1969, 12, 31), Decimal("2.51"), pytest.approx(1.255), 1.0, True)
@@ -303,7 +305,7 @@ def test_unknown_function_is_refused() -> None:
 
 
 def test_no_engine_code_is_shared() -> None:
-    forbidden = ("thalweg.logical.aggregates", "thalweg.plan", "thalweg.engine", "thalweg.optimizer", "thalweg.sql")
+    forbidden = ("thalweg.model.aggregates", "thalweg.plan", "thalweg.engine", "thalweg.optimizer", "thalweg.sql")
     for module in (reference_module, calls):
         tree = ast.parse(Path(module.__file__ or "").read_text())
         names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]

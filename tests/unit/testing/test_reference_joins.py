@@ -11,23 +11,36 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from thalweg.logical.join import RANGE, STATIC, TUMBLE, UNBOUNDED, ColumnRef, Equality, JoinAggregate, JoinInput, JoinQuery, Term, flat
-from thalweg.logical.query import Aggregate, Expr, Output
-from thalweg.logical.stream import Column, Stream
-from thalweg.logical.windows import SECOND
+from thalweg.model.query import (
+    RANGE,
+    STATIC,
+    TUMBLE,
+    UNBOUNDED,
+    Aggregate,
+    ColumnRef,
+    Equality,
+    Output,
+    Query,
+    QueryAggregate,
+    QueryInput,
+    flat,
+)
+from thalweg.model.stream import Column, Stream
+from thalweg.model.windows import SECOND
 from thalweg.testing import reference_joins
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
+from thalweg.testing.texts import Text, output, term
 
 EPOCH = datetime(1970, 1, 1)
 COLUMNS = (Column("k", "VARCHAR"), Column("v", "BIGINT"), Column("at", "TIMESTAMP"))
 STREAMS = {"s": Stream("s", COLUMNS, "at"), "u": Stream("u", COLUMNS, "at", 5 * SECOND)}
 EQUAL = Equality(
-    Term('"a.k"', "VARCHAR", (ColumnRef(0, "k"),), '"k"'),
-    Term('"b.k"', "VARCHAR", (ColumnRef(1, "k"),), '"k"'),
+    term('"a.k"', "VARCHAR", (ColumnRef(0, "k"),), '"k"'),
+    term('"b.k"', "VARCHAR", (ColumnRef(1, "k"),), '"k"'),
 )
 KEY = EQUAL.left
-PAIR = (Output("a", '"a.v"', "BIGINT"), Output("b", '"b.v"', "BIGINT"))
-COUNT = JoinAggregate(Aggregate("COUNT_ROWS"))
+PAIR = (output("a", '"a.v"', "BIGINT"), output("b", '"b.v"', "BIGINT"))
+COUNT = QueryAggregate(Aggregate("COUNT_ROWS"))
 Row = tuple[Any, ...]
 
 
@@ -42,29 +55,29 @@ def rows(*values: Row) -> pa.Table:
     return pa.table({"k": pa.array(keys, pa.string()), "v": pa.array(numbers, pa.int64()), "at": pa.array(times, pa.timestamp("us"))})
 
 
-def over(alias: str, source: str, kind: str, seconds: float | None = None, where: str | None = None) -> JoinInput:
+def over(alias: str, source: str, kind: str, seconds: float | None = None, where: str | None = None) -> QueryInput:
     length = None if seconds is None else int(seconds * SECOND)
-    return JoinInput(alias, source, kind, length, (Expr(where, "BOOLEAN"),) if where else ())
+    return QueryInput(alias, source, kind, length, (Text(where, "BOOLEAN"),) if where else ())
 
 
-def row_join(*inputs: JoinInput, residue: tuple[str, ...] = (), outputs: tuple[Output, ...] = PAIR) -> JoinQuery:
+def row_join(*inputs: QueryInput, residue: tuple[str, ...] = (), outputs: tuple[Output, ...] = PAIR) -> Query:
     """The values of rows with equal keys."""
     equalities = (EQUAL,) if len(inputs) > 1 else ()
-    return JoinQuery("q", "", inputs, equalities, tuple(Term(r, "BOOLEAN", ()) for r in residue), outputs)
+    return Query("q", "", inputs, outputs, equalities, tuple(term(r, "BOOLEAN", ()) for r in residue))
 
 
-def aggregate_join(*inputs: JoinInput, every: float, calls: tuple[JoinAggregate, ...] = (COUNT,), **other: Any) -> JoinQuery:
+def aggregate_join(*inputs: QueryInput, every: float, calls: tuple[QueryAggregate, ...] = (COUNT,), **other: Any) -> Query:
     """Aggregates of the rows with equal keys, by key: (second, key, aggregates...)."""
     keys = other.pop("keys", (KEY,))
     names = [*(f"k{i}" for i in range(len(keys))), *(f"a{i}" for i in range(len(calls)))]
-    outputs = (Output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"), *(Output(n, f'"{n}"', "") for n in names))
-    marks = (Output("deleted", '"deleted"', "BOOLEAN"),) if other.get("changes") else ()
+    outputs = (output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"), *(output(n, f'"{n}"', "") for n in names))
+    marks = (output("deleted", '"deleted"', "BOOLEAN"),) if other.get("changes") else ()
     equalities = (EQUAL,) if len(inputs) > 1 else ()
     given = {"keys": keys, "aggregates": calls, "every": int(every * SECOND), "outputs": outputs + marks} | other
-    return JoinQuery("q", "", inputs, equalities, (), **given)
+    return Query("q", "", inputs, equalities=equalities, **given)
 
 
-def result(query: JoinQuery, *batches: Mapping[str, pa.Table], **more: Any) -> list[Row]:
+def result(query: Query, *batches: Mapping[str, pa.Table], **more: Any) -> list[Row]:
     """The rows of a result in order."""
     found = reference_join(query, STREAMS, batches, **more)
     assert found.column_names == [o.name for o in query.outputs]
@@ -122,7 +135,7 @@ def test_static_tables_have_no_time() -> None:
 
 
 def test_one_input_alone() -> None:
-    query = row_join(over("a", "s", RANGE, 1), outputs=(Output("n", f"{flat('a', 'v')} + 1", "BIGINT"),))
+    query = row_join(over("a", "s", RANGE, 1), outputs=(output("n", f"{flat('a', 'v')} + 1", "BIGINT"),))
     assert result(query, {"s": rows(("x", 1, 0), ("y", None, 100))}) == [(2,), (None,)]
 
 
@@ -175,15 +188,15 @@ def test_null_is_a_group() -> None:
     assert result(query, {"s": rows((None, 1, 0), (None, 2, 0), ("x", 1, 1))}) == [(1, None, 2)]
 
 
-VALUE = Expr('"v"', "BIGINT")
-PRODUCT = JoinAggregate(Aggregate("SUM", (Expr('"a.v" * "b.v"', "BIGINT"),)), None, (ColumnRef(0, "v"), ColumnRef(1, "v")))
+VALUE = Text('"v"', "BIGINT")
+PRODUCT = QueryAggregate(Aggregate("SUM", (Text('"a.v" * "b.v"', "BIGINT"),)), None, (ColumnRef(0, "v"), ColumnRef(1, "v")))
 CALLS = (
-    JoinAggregate(Aggregate("SUM", (VALUE,)), 0, (ColumnRef(0, "v"),)),
-    JoinAggregate(Aggregate("SUM", (VALUE,)), 1, (ColumnRef(1, "v"),)),
+    QueryAggregate(Aggregate("SUM", (VALUE,)), 0, (ColumnRef(0, "v"),)),
+    QueryAggregate(Aggregate("SUM", (VALUE,)), 1, (ColumnRef(1, "v"),)),
     PRODUCT,
-    JoinAggregate(Aggregate("COUNT_ROWS", where=Expr('"v" > 1', "BOOLEAN")), 0, (ColumnRef(0, "v"),)),
-    JoinAggregate(Aggregate("COUNT", (VALUE,)), 1, (ColumnRef(1, "v"),)),
-    JoinAggregate(Aggregate("COUNT_DISTINCT", (VALUE,)), 0, (ColumnRef(0, "v"),)),
+    QueryAggregate(Aggregate("COUNT_ROWS", where=Text('"v" > 1', "BOOLEAN")), 0, (ColumnRef(0, "v"),)),
+    QueryAggregate(Aggregate("COUNT", (VALUE,)), 1, (ColumnRef(1, "v"),)),
+    QueryAggregate(Aggregate("COUNT_DISTINCT", (VALUE,)), 0, (ColumnRef(0, "v"),)),
 )
 
 
@@ -217,7 +230,7 @@ def test_changes_alone_are_emitted() -> None:
 
 def test_a_group_that_having_drops_is_deleted() -> None:
     #  sum of v in [t - 2, t): 1, 6, 5; HAVING keeps the 6
-    query = aggregate_join(over("a", "s", RANGE, 2), every=1, changes=True, having='"a0" > 5', calls=CALLS[:1])
+    query = aggregate_join(over("a", "s", RANGE, 2), every=1, changes=True, having=Text('"a0" > 5', "BOOLEAN"), calls=CALLS[:1])
     batch = {"s": rows((None, 1, 0), (None, 5, 1), ("z", 1, 3))}
     assert result(query, batch) == [(2, None, 6, False), (3, None, None, True)]
     assert result(query, batch, until=2 * SECOND) == [(2, None, 6, False)]
@@ -225,7 +238,7 @@ def test_a_group_that_having_drops_is_deleted() -> None:
 
 def test_outputs_of_changes_are_over_null_aggregates_and_what_shows_the_instant_is_no_change() -> None:
     #  the count is shown halved: 1, 2, 3 give 0, 1, 1
-    outputs = (Output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"), Output("half", 'coalesce("a0" // 2, -1)', "BIGINT"))
+    outputs = (output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"), output("half", 'coalesce("a0" // 2, -1)', "BIGINT"))
     query = aggregate_join(over("a", "s", RANGE, 3), every=1, changes=True, keys=(), outputs=outputs)
     assert result(query, {"s": rows(*(("x", 1, t) for t in (0, 1, 2, 9)))}) == [(1, 0), (2, 1), (5, 0), (6, -1)]
 
@@ -263,7 +276,7 @@ def test_nothing_gives_nothing(batches: list[dict[str, pa.Table]], changes: bool
 
 
 def test_no_engine_code_is_shared() -> None:
-    forbidden = ("thalweg.logical.aggregates", "thalweg.plan", "thalweg.engine", "thalweg.optimizer", "thalweg.sql")
+    forbidden = ("thalweg.model.aggregates", "thalweg.plan", "thalweg.engine", "thalweg.optimizer", "thalweg.sql")
     tree = ast.parse(Path(reference_joins.__file__).read_text())
     names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     assert not [n for n in names if n.startswith(forbidden)]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from thalweg.engine.task import Control, Handover
+from thalweg.state.records import dumps, loads
 
 BUCKET_DDL = "partition int, fragment string, data binary"
 SCHEMA = pa.schema([("partition", pa.int32()), ("fragment", pa.string()), ("data", pa.binary())])
 CONTROL = ""
 LARGEST = 32 << 20
+M = TypeVar("M", Control, Handover)
 
 
 def pack(table: pa.Table) -> bytes:
@@ -46,9 +49,9 @@ class Sender:
                 data = pack(chunk)
                 self.rows.extend((p + away, fragment, data) for away in copies)
 
-    def control(self, facts: Mapping[str, Any]) -> None:
+    def control(self, message: Control | Handover) -> None:
         """Tell every partition."""
-        data = json.dumps(facts).encode()
+        data = dumps(message).encode()
         self.rows.extend((p, CONTROL, data) for p in range(self.partitions))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -82,15 +85,15 @@ def _cut(table: pa.Table) -> Iterator[pa.Table]:
         yield table.slice(start, size)
 
 
-def receive(batches: Iterable[pa.RecordBatch]) -> tuple[dict[str, list[pa.Table]], list[dict[str, Any]]]:
-    """The buckets of one partition by fragment, and the control rows."""
+def receive(batches: Iterable[pa.RecordBatch], kind: type[M]) -> tuple[dict[str, list[pa.Table]], list[M]]:
+    """The buckets of one partition by fragment, and what it was told."""
     tables: dict[str, list[pa.Table]] = {}
-    controls: list[dict[str, Any]] = []
+    controls: list[M] = []
     for batch in batches:
         for fragment, data in zip(batch.column("fragment"), batch.column("data"), strict=True):
             name = fragment.as_py()
             if name == CONTROL:
-                controls.append(json.loads(data.as_py()))
+                controls.append(loads(kind, data.as_py()))
             else:
                 tables.setdefault(name, []).append(unpack(data))
     return tables, controls

@@ -6,30 +6,31 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from thalweg.plan.codec import loads
-from thalweg.plan.compile import EmissionStep, bundled, emission_steps, inline, lift_sql
-from thalweg.plan.instants import shape_of
-from thalweg.plan.join_views import Shape, side_sql
+from thalweg.compile.lifts import lift_sql
+from thalweg.compile.windows import EmissionStep, bundled, emission_steps, inline
 from thalweg.plan.nodes import Fragment, Plan
-from thalweg.state import manifest as manifests
+from thalweg.plan.shape import Shape, shape_of
+from thalweg.state.history import manifest_at
+from thalweg.state.manifest import Manifest
+from thalweg.state.plans import plan_at
 
 
 @dataclass(frozen=True)
 class Compiled:
     """A plan with its SQL.
 
-    `bundles` says which emissions run in one statement with others, `readers` the same by the fragment that they compute.
+    lifts: by fragment. emissions: by their number in the plan. inlined: derived nodes that are computed inside a result. bundles: which
+    emissions run in one statement with others; readers: the same by the node that they compute.
     """
 
     plan: Plan
-    fragments: dict[str, Fragment]
     lifts: dict[str, str]
-    emissions: tuple[EmissionStep, ...]
+    emissions: dict[int, EmissionStep]
     inlined: frozenset[str]
     bundles: dict[int, tuple[str, str]]
     readers: dict[str, tuple[str, str]]
-    sides: dict[str, str]
     joins: tuple[Shape, ...]
+    lifted: dict[str, list[Fragment]]
 
     @property
     def goes_on(self) -> bool:
@@ -40,32 +41,29 @@ class Compiled:
 @lru_cache(maxsize=8)
 def compiled(path: str) -> Compiled:
     """The plan in a file. Plan files are never rewritten with other content under the same name."""
-    plan: Plan = loads(Path(path).read_text())
-    lifts = {f.id: lift_sql(f) for f in plan.fragments if f.source is None}
+    return compile_plan(plan_at(Path(path)))
+
+
+def compile_plan(plan: Plan) -> Compiled:
+    """All that is needed to run a plan."""
     inlined = inline(plan)
     bundles = bundled(plan, inlined)
+    lifted: dict[str, list[Fragment]] = {}
+    for fragment in plan.fragments:
+        if not fragment.static:
+            lifted.setdefault(fragment.source, []).append(fragment)
     return Compiled(
         plan=plan,
-        fragments={f.id: f for f in plan.fragments},
-        lifts=lifts,
+        lifts={f.id: lift_sql(f) for f in plan.fragments},
         emissions=emission_steps(plan),
         inlined=inlined,
         bundles=bundles,
-        readers={plan.emissions[i].fragments[0]: bundle for i, bundle in bundles.items()},
-        sides={s.id: side_sql(s) for s in plan.sides},
+        readers={plan.emissions[i].nodes[0]: bundle for i, bundle in bundles.items()},
         joins=tuple(shape_of(plan, j) for j in plan.joins),
+        lifted=lifted,
     )
 
 
-def manifest(path: str | None) -> manifests.Manifest:
+def manifest(path: str | None) -> Manifest:
     """The manifest that a batch starts from."""
-    if path is None:
-        return manifests.Manifest()
-    stat = Path(path).stat()
-    return _read_manifest(path, stat.st_ino, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=2)
-def _read_manifest(path: str, inode: int, changed: int) -> manifests.Manifest:
-    """Workers outlive sessions, and a session directory made anew has manifests of the same names: so the file itself is the key."""
-    return manifests.read(Path(path))
+    return Manifest() if path is None else manifest_at(Path(path))

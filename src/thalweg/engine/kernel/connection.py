@@ -1,40 +1,173 @@
-"""The DuckDB connection of a worker process, and the types that it infers."""
+"""The DuckDB connection of a thread."""
 
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
-from functools import cache
+import os
+import threading
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
+
+from thalweg.connectors.reading.naming import as_pattern
+from thalweg.errors import StateError
+from thalweg.expr.quoting import quoted
 
 # What the plan decides, DuckDB does not decide again: whether to aggregate before a join, which inputs meet first, which is kept.
 OURS = "partial_aggregate_pushdown,join_order,build_side_probe_side"
 HASH = f"duckdb-{duckdb.__version__}"
 
 
-@cache
+LOCKED = {
+    "threads": 1,
+    "preserve_insertion_order": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+}
+"""Tasks are the parallelism; nothing is fetched, loaded or found in a caller's variables."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a connection may touch on disk: files at or below `roots`, and a folder of its own below `spill` for what memory can't hold."""
+
+    roots: tuple[str, ...] = ()
+    spill: str | None = None
+
+    def __post_init__(self) -> None:
+        plain = [_plain(r) for r in self.roots]
+        object.__setattr__(self, "roots", tuple(dict.fromkeys([*plain, *map(os.path.realpath, plain)])))
+
+    def holds(self, path: str) -> bool:
+        """Whether a path lies at or below a root, by its name."""
+        plain = _plain(path)
+        return any(plain == r or plain.startswith(r.rstrip("/") + "/") for r in self.roots)
+
+
+def _plain(path: str) -> str:
+    return os.path.normpath(Path(path).absolute())
+
+
+class Database:
+    """A connection until it is closed, at the latest with the process; nobody else keeps it."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        _OPEN.add(self)
+
+    def close(self) -> None:
+        """Let it go."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.close()
+
+
+# What is open in any thread: closed when the process ends, since a thread that still waits then keeps what it has.
+_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for database in list(_OPEN):
+        database.close()
+
+
+class _Own(threading.local):
+    """What belongs to a thread: its connection, and what that may touch."""
+
+    reach = Reach()
+    linked: frozenset[str] = frozenset()
+    database: Database | None = None
+
+
+_OWN = _Own()
+
+
 def connection() -> Any:
-    """One connection a process, one thread: Spark's tasks are the parallelism."""
-    con = open_connection()
-    atexit.register(_close)
+    """The connection of this thread, with one thread of work: Spark's tasks are the parallelism.
+
+    Each is a database of its own, so the names that one thread gives to tables are unknown to all others. It is closed with its thread,
+    or with the process; a worker process of Spark has one thread.
+    """
+    if _OWN.database is None:
+        _OWN.database = Database(open_connection(_OWN.reach, _OWN.linked))
+    return _OWN.database.connection
+
+
+def permit(reach: Reach) -> None:
+    """From now on the connection of this thread may touch this and no more."""
+    if reach != _OWN.reach:
+        _OWN.reach, _OWN.linked = reach, frozenset()
+        _renew()
+
+
+def _renew() -> None:
+    """What a connection may touch is settled when it is opened: so another one is."""
+    if _OWN.database is not None:
+        _OWN.database.close()
+    _OWN.database = None
+
+
+def check_declared(paths: Iterable[str]) -> None:
+    """Refuse paths that nothing of the session declares, whoever names them."""
+    strange = next((path for path in paths if not _OWN.reach.holds(path)), None)
+    if strange is not None:
+        hint = "the plan is not this session's: restore its directory from a copy, or start anew in another one"
+        raise StateError(f"{strange}: no stream or table of the session is read from there", hint)
+
+
+def check_reach(paths: Sequence[str]) -> None:
+    """Refuse files that nothing declares; those that are links to elsewhere may be read there."""
+    check_declared(paths)
+    linked = links_of(_OWN.reach.roots, paths) - _OWN.linked
+    if linked:
+        _OWN.linked |= linked
+        _renew()
+
+
+def links_of(roots: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
+    """The folders outside of the roots to which links among the files lead."""
+    real = Reach(tuple(os.path.realpath(r) for r in roots))
+    return frozenset(str(Path(p).parent) for p in map(os.path.realpath, paths) if not real.holds(p))
+
+
+def open_connection(reach: Reach = Reach(), linked: Iterable[str] = ()) -> Any:
+    """A connection as tasks use it. What it may touch is settled here: no statement can change it afterwards."""
+    con = duckdb.connect(config=LOCKED)
+    roots = _texts(name for r in map(os.path.realpath, (*reach.roots, *linked)) for name in (r, as_pattern(r)))
+    for statement in (
+        "SET enable_progress_bar = false",
+        "SET TimeZone = 'UTC'",
+        f"SET disabled_optimizers = '{OURS}'",
+        f"SET allowed_directories = {roots}",
+        f"SET allowed_paths = {roots}",
+        f"SET temp_directory = {quoted(_spill(reach.spill))}",
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    ):
+        con.execute(statement).fetchall()
     return con
 
 
-def open_connection() -> Any:
-    """A connection as tasks use it."""
-    con = duckdb.connect(config={"threads": 1, "preserve_insertion_order": "false"})
-    con.execute("SET enable_progress_bar = false").fetchall()
-    con.execute("SET TimeZone = 'UTC'").fetchall()
-    con.execute(f"SET disabled_optimizers = '{OURS}'").fetchall()
-    return con
+def _spill(folder: str | None) -> str:
+    """A folder that no other connection uses: DuckDB names its files the same in every process."""
+    if folder is None:
+        return ""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return str(Path(folder) / f"{os.getpid()}-{uuid4().hex[:8]}")
 
 
-def _close() -> None:
-    connection().close()
-    connection.cache_clear()
+def _texts(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(quoted, values))}]"
 
 
 def run(sql: str) -> list[tuple[Any, ...]]:
@@ -67,12 +200,6 @@ class Tables:
     def __exit__(self, *_: object) -> None:
         for name in self.columns:
             connection().unregister(name)
-
-
-def infer_type(sql: str, columns: Mapping[str, str]) -> str:
-    """The type of an expression over typed columns, by the engine that will run it; duckdb.Error if it has none."""
-    fields = ", ".join(f'CAST(NULL AS {t}) AS "{n.replace(chr(34), chr(34) * 2)}"' for n, t in columns.items()) or "1"
-    return str(run(f"DESCRIBE SELECT {sql} AS x FROM (SELECT {fields})")[0][1])
 
 
 def clean_message(error: Exception) -> str:

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.compile.lifts import statistics_sql
+from thalweg.connectors.base import sink_at
+from thalweg.connectors.inbox import check_left
+from thalweg.connectors.reading.footers import Facts, check_footers
+from thalweg.connectors.reading.naming import local_path
 from thalweg.engine.faults import Aborted, reach
 from thalweg.engine.kernel.buckets import Sender, unpack
-from thalweg.engine.kernel.chunks import Facts, check_file, check_footers, check_times, files_sql, local_path, scan_sql
+from thalweg.engine.kernel.chunks import check_file, check_filled, check_times, files_sql, scan_sql
 from thalweg.engine.kernel.compiled import Compiled, compiled
-from thalweg.engine.kernel.connection import Tables, clean_message, connection, query, run
-from thalweg.engine.task import Task, describe_error
-from thalweg.errors import DataError, InternalError
-from thalweg.logical.join import JoinQuery
-from thalweg.logical.stream import Stream
-from thalweg.plan.arithmetic import identifier
-from thalweg.plan.join_views import statistics_sql
-from thalweg.plan.nodes import Fragment, Side
+from thalweg.engine.kernel.connection import Reach, Tables, check_reach, connection, permit, query, run
+from thalweg.engine.kernel.reporting import described
+from thalweg.engine.task import Control, Made, SideCount, StreamFacts, Task, Trouble
+from thalweg.errors import DataError
+from thalweg.model.query import Query
+from thalweg.model.reading import columns_judged, columns_read
+from thalweg.model.stream import Stream
+from thalweg.plan.nodes import Fragment
 from thalweg.plan.ranges import LOWEST
-from thalweg.sinks.parquet import stage
+from thalweg.state.local import flush
+from thalweg.state.manifest import StepTime
 
 
 @dataclass
@@ -42,18 +46,21 @@ def ingest(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordB
     if not found:
         return
     sender = Sender(task.partitions)
-    facts: dict[str, Any] = {"streams": {}, "steps": {}, "error": None}
+    steps: dict[str, StepTime] = {}
+    streams: dict[str, StreamFacts] = {}
+    failure: Trouble | None = None
     try:
         reach("ingest:start", task.fault)
+        permit(Reach(task.readable, task.spill))
         plan = compiled(task.plan)
         for name, chunks in found.items():
-            facts["streams"][name] = _StreamIngest(plan, plan.plan.stream(name), task, sender, facts["steps"]).run(chunks)
+            streams[name] = _StreamIngest(plan, plan.plan.stream(name), task, sender, steps).run(chunks)
     except Aborted:
         raise
     except Exception as e:
-        facts["error"] = describe_error(e if not isinstance(e, duckdb.Error) else InternalError(clean_message(e)))
+        failure = described(e)
         sender.rows.clear()
-    sender.control(facts)
+    sender.control(Control(streams, steps, failure))
     yield from sender.batches()
 
 
@@ -72,34 +79,34 @@ def _collect(batches: Iterable[pa.RecordBatch]) -> dict[str, Chunks]:
 class _StreamIngest:
     """Reads the chunks of one stream once for all fragments that start from its rows."""
 
-    def __init__(self, plan: Compiled, stream: Stream, task: Task, sender: Sender, steps: dict[str, list[float]]) -> None:
+    def __init__(self, plan: Compiled, stream: Stream, task: Task, sender: Sender, steps: dict[str, StepTime]) -> None:
         self.plan, self.stream, self.task, self.sender, self.steps = plan, stream, task, sender, steps
-        self.fragments = [f for f in plan.plan.fragments if f.stream == stream.name and f.source is None]
-        self.sides = [s for s in plan.plan.sides if s.source == stream.name and not s.static]
+        self.fragments = plan.lifted.get(stream.name, [])
         self.conditions = _conditions(plan, stream)
-        self.kept: dict[str, list[tuple[int, ...]]] = {}
-        self.groups: dict[str, tuple[int, int]] = {}
+        self.facts = StreamFacts()
         frontier = task.frontiers.get(stream.name)
         self.frontier = LOWEST if frontier is None else frontier
 
-    def run(self, chunks: Chunks) -> dict[str, Any]:
+    def run(self, chunks: Chunks) -> StreamFacts:
         """Facts about what was read."""
-        facts: dict[str, Any] = {"rows": 0, "late": 0, "untimed": 0, "top": None, "late_by_query": {}, "late_files": [], "bad": []}
+        self.facts = replace(self.facts, files=len(chunks.paths))
         if chunks.tables:
             with Tables() as tables:
                 tables.offer("chunk", pa.concat_tables(chunks.tables))
-                self._read("chunk", facts)
+                self._read("chunk")
         if chunks.paths:
-            self._read_files(chunks.paths, facts)
-        facts["groups"], facts["sides"] = self.groups, self.kept
-        return facts
+            self._read_files(chunks.paths)
+        return self.facts
 
-    def _read_files(self, paths: list[str], facts: dict[str, Any]) -> None:
+    def _read_files(self, paths: list[str]) -> None:
         """Read files; where one is bad, stop with its name, or leave it out if the stream says so."""
         sent = len(self.sender.rows)
         try:
+            check_reach(paths)
+            check_left(paths)
+            check_filled(self.stream, paths)
             known = check_footers(self.stream, paths)
-            self._read(files_sql(self.stream, paths), facts, known, paths)
+            self._read(files_sql(self.stream, paths), known, paths)
         except (duckdb.Error, DataError) as error:
             del self.sender.rows[sent:]
             bad = self._bad_files(paths)
@@ -107,10 +114,10 @@ class _StreamIngest:
                 raise
             if self.stream.on_bad_file != "skip":
                 raise next(iter(bad.values())) from error
-            facts["bad"] += list(bad)
+            self.facts = replace(self.facts, bad=(*self.facts.bad, *bad))
             rest = [p for p in paths if p not in bad]
             if rest:
-                self._read(files_sql(self.stream, rest), facts)
+                self._read(files_sql(self.stream, rest))
 
     def _bad_files(self, paths: Sequence[str]) -> dict[str, DataError]:
         bad = {}
@@ -121,7 +128,7 @@ class _StreamIngest:
                 bad[path] = e
         return bad
 
-    def _read(self, source: str, facts: dict[str, Any], known: Facts | None = None, paths: Sequence[str] = ()) -> None:
+    def _read(self, source: str, known: Facts | None = None, paths: Sequence[str] = ()) -> None:
         """Scan a source: counts, late rows, and every fragment's partial aggregates. Footers that say enough save a pass."""
         started = time.perf_counter()
         self._scan(source, known is not None)
@@ -131,83 +138,81 @@ class _StreamIngest:
             check_times(self.stream, paths)
         self._time(f"scan {self.stream.name}", rows, started)
         for fragment in self.fragments:
-            self._lift(fragment)
-        for side in self.sides:
-            self._side(side, rows)
+            self._lift(fragment, rows)
         if late:
-            self._late_rows(source, facts)
-        facts["rows"] += rows
-        facts["late"] += late
-        facts["untimed"] += untimed
-        facts["top"] = max((t for t in (facts["top"], top) if t is not None), default=None)
+            self._late_rows(source)
+        f = self.facts
+        highest = max((t for t in (f.top, top) if t is not None), default=None)
+        self.facts = replace(f, rows=f.rows + rows, late=f.late + late, untimed=f.untimed + untimed, top=highest)
 
     def _scan(self, source: str, near: bool) -> None:
         """A view where the rows are read once from a columnar file; a table where they would be parsed again and again."""
-        lifts = [*(self.plan.lifts[f.id] for f in self.fragments), *(self.plan.sides[s.id] for s in self.sides)]
-        texts = "".join([*lifts, *(c for conditions in self.conditions.values() for given in conditions for c in given)])
-        columns = [c.name for c in self.stream.columns if identifier(c.name) in texts]
-        rows = scan_sql(self.stream, source, columns, near)
-        if self.task.scan == "table" or self.stream.format != "parquet" or len(lifts) > 1 or self._compares_floats(texts):
+        read = frozenset().union(*(columns_read(q, self.stream.name) for q in self._asked))
+        rows = scan_sql(self.stream, source, [c.name for c in self.stream.columns if c.name in read], near)
+        if self.task.scan == "table" or self.stream.format != "parquet" or len(self.fragments) > 1 or self._judges_floats():
             run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
 
-    def _compares_floats(self, texts: str) -> bool:
-        """Whether a float is used other than as the argument of an aggregate. Parquet's least and greatest values leave out
-        NaN, so a comparison that is decided by them would be wrong for it."""
-        floats = [identifier(c.name) for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE")]
-        return any(name in re.sub(rf"\b\w+\({re.escape(name)}\)", "", texts) for name in floats)
+    @property
+    def _asked(self) -> list[Query]:
+        """All that is computed from the rows."""
+        return [*self.plan.plan.queries, *(j.asked for j in self.plan.plan.joins)]
+
+    def _judges_floats(self) -> bool:
+        """Whether a float is more than the argument of an aggregate. Parquet's least and greatest values leave out NaN, so a
+        comparison that is decided by them would be wrong for it."""
+        judged = frozenset().union(*(columns_judged(q, self.stream.name) for q in self._asked))
+        return any(c.name in judged for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE"))
 
     def _counts(self) -> tuple[int, int | None, int, int]:
         late = f'count(*) FILTER (WHERE "__time" < {self.frontier})'
         row = run(f'SELECT count(*), max("__time"), {late}, count(*) FILTER (WHERE "__time" IS NULL) FROM scan')[0]
         return int(row[0]), row[1], int(row[2]), int(row[3])
 
-    def _lift(self, fragment: Fragment) -> None:
+    def _lift(self, fragment: Fragment, rows: int) -> None:
         started = time.perf_counter()
-        lift = self.plan.lifts[fragment.id]
-        table = query(f"SELECT *, {fragment.cut.sql(self.task.partitions)} AS p FROM ({lift})", {"frontier": self.frontier})
-        self.groups[fragment.id] = (table.num_rows, len(pc.unique(table.column("slot"))))
-        self.sender.table(fragment.id, table)
+        lift, partitions = self.plan.lifts[fragment.id], self.task.partitions
+        table = query(f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", {"frontier": self.frontier})
+        if fragment.early:
+            self.facts.made[fragment.id] = Made(table.num_rows, len(pc.unique(table.column("slot"))))
+        self.sender.table(fragment.id, table, fragment.cut.copies(partitions))
+        if self.task.look and fragment.counted:
+            chosen, values, *keys = connection().execute(statistics_sql(fragment), {"frontier": self.frontier}).fetchall()[0]
+            counted = SideCount(rows, int(chosen), int(values), tuple(map(int, keys)))
+            self.facts.sides[fragment.id] = (*self.facts.sides.get(fragment.id, ()), counted)
         self._time(f"lift {fragment.id}", table.num_rows, started)
 
-    def _side(self, side: Side, rows: int) -> None:
-        started = time.perf_counter()
-        kept = self.plan.sides[side.id]
-        partitions = self.task.partitions
-        table = query(f"SELECT *, {side.cut.sql(partitions)} AS p FROM ({kept})", {"frontier": self.frontier})
-        self.sender.table(side.id, table, side.cut.copies(partitions))
-        if self.task.look:
-            counts = connection().execute(statistics_sql(side), {"frontier": self.frontier}).fetchall()[0]
-            self.kept.setdefault(side.id, []).append((rows, *map(int, counts)))
-        self._time(f"lift {side.id}", table.num_rows, started)
-
-    def _late_rows(self, source: str, facts: dict[str, Any]) -> None:
+    def _late_rows(self, source: str) -> None:
         late = f'"__time" < {self.frontier}'
-        for name, given in self.conditions.items():
-            for conditions in given:
-                condition = " AND ".join([late, *(f"({c})" for c in conditions)])
-                count = run(f"SELECT count(*) FROM scan WHERE {condition}")[0][0]
-                facts["late_by_query"][name] = facts["late_by_query"].get(name, 0) + count
+        for conditions, count in zip(self.conditions, self._late_counts(late), strict=True):
+            for name in self.conditions[conditions]:
+                self.facts.late_by_query[name] = self.facts.late_by_query.get(name, 0) + count
         if self.stream.late_rows:
             reach("ingest:before-late-rows", self.task.fault)
             table = query(f'SELECT * EXCLUDE ("__time") FROM ({scan_sql(self.stream, source)}) WHERE {late}')
-            facts["late_files"].append(stage(self.task.outputs[f"late:{self.stream.name}"], table, self.task.batch, 0))
+            sink = sink_at(self.task.outputs[f"late:{self.stream.name}"])
+            staged = sink.stage(table, self.task.batch, 0)
+            if self.task.durable:
+                flush(sink.staged_files(staged))
+            self.facts = replace(self.facts, late_files=(*self.facts.late_files, staged))
             reach("ingest:after-late-rows", self.task.fault)
 
+    def _late_counts(self, late: str) -> tuple[int, ...]:
+        """Late rows that satisfy each set of conditions, in one pass."""
+        chosen = [" AND ".join(f"({c})" for c in conditions) or "TRUE" for conditions in self.conditions]
+        counts = ", ".join(f"count(*) FILTER (WHERE {c})" for c in chosen)
+        return tuple(run(f"SELECT {counts} FROM scan WHERE {late}")[0]) if counts else ()
+
     def _time(self, step: str, rows: int, started: float) -> None:
-        before = self.steps.get(step, [0, 0.0])
-        self.steps[step] = [before[0] + rows, before[1] + (time.perf_counter() - started) * 1000]
+        self.steps[step] = self.steps.get(step, StepTime()).plus(rows, (time.perf_counter() - started) * 1000)
 
 
-def _conditions(plan: Compiled, stream: Stream) -> dict[str, list[tuple[str, ...]]]:
-    """Per query that reads a stream, the conditions on its rows; a join may read it more than once."""
-    found: dict[str, list[tuple[str, ...]]] = {}
+def _conditions(plan: Compiled, stream: Stream) -> dict[tuple[str, ...], list[str]]:
+    """Each set of conditions on the rows of a stream, with the queries that read it so; a join may read it more than once."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for q in plan.plan.queries:
-        if isinstance(q, JoinQuery):
-            given = [tuple(c.sql for c in i.where) for i in q.inputs if i.is_stream and i.source == stream.name]
-        else:
-            given = [tuple(c.sql for c in q.where)] if q.stream == stream.name else []
-        if given:
-            found[q.name] = given
+        for given in q.inputs:
+            if given.is_stream and given.source == stream.name:
+                found.setdefault(tuple(c.sql for c in given.where), []).append(q.name)
     return found

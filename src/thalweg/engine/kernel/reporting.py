@@ -7,27 +7,41 @@ from pathlib import Path
 
 import duckdb
 
+from thalweg.connectors.base import sink_at
 from thalweg.engine.faults import Aborted
-from thalweg.engine.kernel.connection import clean_message
-from thalweg.engine.task import Report, Task, describe_error
+from thalweg.engine.kernel.connection import Reach, clean_message, permit
+from thalweg.engine.mishaps import mishap
+from thalweg.engine.task import Notes, Task, Trouble, trouble
 from thalweg.errors import InternalError
-from thalweg.state.directory import disk_problem
-
-REPORT = "report"
+from thalweg.state.local import flush
 
 
-def reported(report: Report, task: Task, act: Callable[[], None]) -> None:
+def reported(report: Notes, task: Task, act: Callable[[], None]) -> None:
     """Do something; an error becomes part of the report. Only what stands for a crash goes through."""
     try:
+        permit(Reach(task.readable, task.spill))
         act()
+        if task.durable:
+            _flush(report, task)
     except Aborted:
         raise
-    except OSError as e:
-        report.error = describe_error(disk_problem(Path(e.filename or task.state), e))
-    except duckdb.Error as e:
-        report.error = describe_error(InternalError(clean_message(e)))
     except Exception as e:
-        report.error = describe_error(e)
+        report.trouble = described(e)
+
+
+def described(error: Exception) -> Trouble:
+    """An error of a task as data: what the disk or the database refuses in words of its own."""
+    if not isinstance(error, OSError | duckdb.Error):
+        return trouble(error)
+    found = mishap(error)
+    is_database = isinstance(error, duckdb.Error) and isinstance(found, InternalError)
+    return trouble(InternalError(clean_message(error)) if is_database else found)
+
+
+def _flush(report: Notes, task: Task) -> None:
+    """Write through to the disk what this task wrote; the driver does the same for the names, before it commits."""
+    results = [path for r in report.results for path in sink_at(task.outputs[r.query]).staged_files(r.staged)]
+    flush([*(Path(task.state) / file.path for file in report.files), *results])
 
 
 def partition() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.connection import HASH, Tables, query
-from thalweg.engine.task import Report, Task
+from thalweg.engine.task import Notes, Task
 from thalweg.plan.grid import Cut
 from thalweg.plan.ranges import LOWEST
 from thalweg.state.compaction import are_few, to_merge, to_rewrite
@@ -25,7 +24,7 @@ Merge = Callable[[pa.Table], pa.Table]
 class Shelf:
     """Reads and writes tables with a column "slot" under names of their meaning."""
 
-    def __init__(self, task: Task, report: Report, before: Manifest) -> None:
+    def __init__(self, task: Task, report: Notes, before: Manifest) -> None:
         self.task, self.report, self.before = task, report, before
 
     def files(self, id: str, oldest: int = LOWEST) -> list[StateFile]:
@@ -98,11 +97,11 @@ class Shelf:
         reach("work:before-state", self.task.fault)
         if whole.num_rows:
             made = write_state(self.task.state, id, whole, self.task.batch, self.report.part, self.task.partitions)
-            self.report.files.append(asdict(made))
+            self.report.files.append(made)
         reach("work:after-state", self.task.fault)
 
-    def _named(self, id: str) -> list[StateFile]:
-        return [f for f in self.before.files if f.fragment == id]
+    def _named(self, id: str) -> tuple[StateFile, ...]:
+        return self.before.of(id)
 
     def _is_foreign(self, file: StateFile) -> bool:
         return file.parts != self.task.partitions or self.before.hash != HASH

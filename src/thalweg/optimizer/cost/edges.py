@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.combining import combined, prefix_possible
 from thalweg.optimizer.coverage import covering_multiplier
 from thalweg.optimizer.forest import Step

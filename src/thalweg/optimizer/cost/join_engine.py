@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import expm1
 
-from thalweg.logical.join import JoinQuery
+from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
-from thalweg.optimizer.join_order import join_order, meet_once
-from thalweg.optimizer.statistics import InputStatistics, JoinStatistics
+from thalweg.plan.join_order import join_order
+from thalweg.statistics.records import InputStatistics
 
 SECOND = 1e6
 COLUMN_BYTES = 9.0
-STEPS = {"rows": 6, "snapshot": 8, "expiry": 12, "delta": 14, "materialize": 11}
 
 
 @dataclass(frozen=True)
@@ -63,31 +62,7 @@ def distinct(rows: float, values: float) -> float:
     return values * -expm1(-rows / values) if values > 0 else 0.0
 
 
-def estimate(
-    query: JoinQuery, early: tuple[bool, ...], evaluate: str, method: str, statistics: JoinStatistics, constants: JoinConstants
-) -> Estimate:
-    """The cost of one plan of a query."""
-    batch = statistics.batch / SECOND
-    held = tuple(_held(query, n, early[n] and evaluate != "rows", i, batch) for n, i in enumerate(statistics.inputs))
-    taken = [("take in", sum(_taken(h, constants) for h in held))]
-    join = _Join(query, method, held, constants)
-    if evaluate == "rows":
-        turns = [[h.rate * batch if n == k else h.window for n, h in enumerate(held)] for k in _streams(query)]
-        pairs = sum(join.pairs(rows) for rows in turns) / batch
-        work, kept = [("join", sum(join.cost(rows) for rows in turns) / batch)], 0.0
-    else:
-        work, kept, pairs = _evaluated(join, evaluate, statistics)
-    steps = STEPS[evaluate] * constants.step / batch
-    rows = sum(h.kept for h in held) + kept
-    width = COLUMN_BYTES * (2 + len(query.keys) + len(query.aggregates))
-    return Estimate((*taken, *work, ("statements", steps)), rows, rows * width, pairs)
-
-
-def _streams(query: JoinQuery) -> list[int]:
-    return [n for n, i in enumerate(query.inputs) if i.is_stream]
-
-
-def _held(query: JoinQuery, number: int, early: bool, s: InputStatistics, batch: float) -> Held:
+def held_of(query: Query, number: int, early: bool, s: InputStatistics, batch: float) -> Held:
     given, slot = query.inputs[number], max(query.slot, 1) / SECOND
     step = (query.every or query.slot or SECOND) / SECOND
     if not given.is_stream:
@@ -110,24 +85,45 @@ def _held(query: JoinQuery, number: int, early: bool, s: InputStatistics, batch:
     )
 
 
-def _taken(h: Held, c: JoinConstants) -> float:
+def taken(h: Held, c: JoinConstants) -> float:
     """Rows chosen, aggregated early or not, sent, and written as state."""
-    return (grouped(h.rate, h.pieces, c) if h.early else h.rate * c.project) + h.pieces * c.ship
+    return (grouping(h.rate, h.pieces, c) if h.early else h.rate * c.project) + h.pieces * c.ship
 
 
-def grouped(rows: float, groups: float, c: JoinConstants) -> float:
+def grouping(rows: float, groups: float, c: JoinConstants) -> float:
     """Rows added to groups: each is looked up, and each group is made once."""
     return rows * c.lift + groups * max(c.group - c.lift, 0.0)
 
 
 @dataclass(frozen=True)
-class _Join:
+class CostedJoin:
     """One join of all inputs, pair by pair in the order in which they meet, with the aggregation of its rows."""
 
-    query: JoinQuery
+    query: Query
     method: str
     held: tuple[Held, ...]
     constants: JoinConstants
+
+    @property
+    def streams(self) -> list[int]:
+        """The inputs that are streams."""
+        return [n for n, i in enumerate(self.query.inputs) if i.is_stream]
+
+    @property
+    def apart(self) -> list[float]:
+        """Rows of each window where every step keeps its own: they die at different instants."""
+        return [self._apart(h) for h in self.held]
+
+    def _apart(self, h: Held) -> float:
+        if not h.lifetime or (h.early and h.endless):
+            return h.window
+        steps = max(1.0, h.lifetime * self.query.slot / (self.query.every or self.query.slot))
+        return h.step * steps if h.early else h.window
+
+    @property
+    def viewed_apart(self) -> float:
+        """What is kept, put into the windows of an instant once for every stream that changes."""
+        return sum(viewed(h, rows, self.constants) for h, rows in zip(self.held, self.apart, strict=True)) * len(self.streams)
 
     def pairs(self, rows: list[float]) -> float:
         """Joined rows: partners are those of the same key, or any that the other conditions let through."""
@@ -162,73 +158,6 @@ class _Join:
         return {a if b == number else b for a, b in ends if number in (a, b)} & set(others)
 
 
-def _evaluated(join: _Join, evaluate: str, statistics: JoinStatistics) -> tuple[list[tuple[str, float]], float, float]:
-    """What the evaluation itself does per second, the rows it keeps, and the pairs it makes."""
-    query, held, c = join.query, join.held, join.constants
-    per_second = SECOND / (query.every or SECOND)
-    groups, streams = statistics.groups, _streams(query)
-    if evaluate == "snapshot":
-        if (once := _met_once(join, statistics)) is not None:
-            return once
-        view = sum(_viewed(h, h.window, c) for h in held)
-        whole = [h.window for h in held]
-        found = [("windows", view), ("join", join.cost(whole)), ("results", grouped(0.0, groups, c))]
-        return [(n, v * per_second) for n, v in found], 0.0, join.pairs(whole) * per_second
-    apart = [_apart(h, query) for h in held]
-    view = sum(_viewed(h, apart[n], c) for n, h in enumerate(held)) * len(streams)
-    if evaluate != "delta":
-        return _lived(join, evaluate, statistics, apart, view)
-    turns = [[h.step if n == k else apart[n] for n, h in enumerate(held)] for k in streams]
-    new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
-    found = [("windows", view), ("join", 2 * cost), ("results", grouped(2 * groups, 2 * groups, c))]
-    return [(n, v * per_second) for n, v in found], groups, 2 * new * per_second
-
-
-def _met_once(join: _Join, statistics: JoinStatistics) -> tuple[list[tuple[str, float]], float, float] | None:
-    """A snapshot whose pairs are made once for all instants of a batch: where rows are kept, and windows overlap much."""
-    query, held, c, groups = join.query, join.held, join.constants, statistics.groups
-    every, batch = (query.every or SECOND) / SECOND, statistics.batch / SECOND
-    instants, streams = max(1.0, batch / every), _streams(query)
-    windows = {n: length / SECOND for n in streams if (length := query.inputs[n].length) is not None}
-    ahead = instants * every
-    if any(held[n].early for n in streams) or not meet_once(list(windows.values()), ahead, instants):
-        return None
-    rows = [h.window * (1 + ahead / windows[n]) if n in windows else h.window for n, h in enumerate(held)]
-    pairs, per_second = join.pairs(rows), 1 / (instants * every)
-    results = pairs * c.lift + groups * instants * instants * c.lift + grouped(0.0, groups * instants, c)
-    found = [("windows", sum(rows) * c.copy), ("join", join.cost(rows)), ("results", results)]
-    return [(n, v * per_second) for n, v in found], 0.0, pairs * per_second
-
-
-def _lived(
-    join: _Join, evaluate: str, statistics: JoinStatistics, apart: list[float], view: float
-) -> tuple[list[tuple[str, float]], float, float]:
-    """Expiry and materialize: the pairs of a batch are made at once and merged once, whatever instants it has; each of these then
-    merges what is born or dies between them."""
-    query, held, c, groups = join.query, join.held, join.constants, statistics.groups
-    every, batch = (query.every or SECOND) / SECOND, statistics.batch / SECOND
-    instants = max(1.0, batch / every)
-    per_second = 1 / (instants * every)
-    turns = [[min(h.step * instants, apart[n]) if n == k else apart[n] for n, h in enumerate(held)] for k in _streams(query)]
-    new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
-    lives = min((h.lifetime * query.slot / (query.every or 1) for h in held if h.lifetime), default=1.0)
-    credited = min(groups * instants * lives, new)
-    entries = min(groups, new / instants) * lives if evaluate == "expiry" else new / instants * lives / 2
-    born = grouped(0.0, credited, c) if evaluate == "expiry" else 0.0
-    changing = min(groups, new) * min(instants, lives) * instants * c.lift
-    results = born + (entries + credited) * c.lift + changing + grouped(0.0, groups * instants, c)
-    found = [("windows", view), ("join", cost), ("results", results)]
-    return [(n, v * per_second) for n, v in found], entries, new * per_second
-
-
-def _viewed(h: Held, rows: float, c: JoinConstants) -> float:
+def viewed(h: Held, rows: float, c: JoinConstants) -> float:
     """What is kept, put into the windows of an instant."""
-    return grouped(h.kept, rows, c) if h.early else h.kept * c.copy
-
-
-def _apart(h: Held, query: JoinQuery) -> float:
-    """Rows of a window where each step keeps its own: they die at different instants."""
-    if not h.lifetime or (h.early and h.endless):
-        return h.window
-    steps = max(1.0, h.lifetime * query.slot / (query.every or query.slot))
-    return h.step * steps if h.early else h.window
+    return grouping(h.kept, rows, c) if h.early else h.kept * c.copy

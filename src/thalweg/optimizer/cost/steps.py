@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
 
-from thalweg.logical.windows import SECOND, Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.edges import Vertex, Weigh, priced
 from thalweg.optimizer.forest import Forest, Step
-from thalweg.optimizer.statistics import WindowStatistics
 from thalweg.optimizer.traits import Traits
+from thalweg.statistics.records import WindowStatistics
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from fractions import Fraction
 from math import lcm
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.edges import Vertex, Weigh
 from thalweg.optimizer.coverage import covering_multiplier
 from thalweg.optimizer.forest import Forest, Step

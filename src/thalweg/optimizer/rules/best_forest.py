@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.edges import Edges, Vertex, Weigh
 from thalweg.optimizer.forest import Forest
 from thalweg.optimizer.rules.candidates import hops, links_of_links, slots

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from math import gcd
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.divisors import divisors
 from thalweg.optimizer.traits import Traits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.edges import Edges, Vertex, Weigh
 from thalweg.optimizer.rules.candidates import links
 

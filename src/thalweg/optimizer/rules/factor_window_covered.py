@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 from math import gcd
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.windows import recurrence_count
 from thalweg.optimizer.coverage import covered_by
 from thalweg.optimizer.divisors import divisors

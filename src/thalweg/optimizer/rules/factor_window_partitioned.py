@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.windows import lambda_, no_worse
 from thalweg.optimizer.coverage import partitioned_by
 from thalweg.optimizer.divisors import divisors

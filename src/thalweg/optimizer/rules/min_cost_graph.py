@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Set
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.windows import instance_cost
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.window_graph import WindowCoverageGraph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from thalweg.logical.windows import Window
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.windows import period
 from thalweg.optimizer.coverage import Relation, partitioned_by
 from thalweg.optimizer.forest import Forest

@@ -1,0 +1,1 @@
+"""What people and programs use: sessions, handles, results, status."""

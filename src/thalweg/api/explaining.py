@@ -1,0 +1,41 @@
+"""The plan of a catalog as it would be now, explained; and what plans are chosen by."""
+
+from __future__ import annotations
+
+from thalweg.engine.workload import Workload
+from thalweg.explain import Explanation, explain
+from thalweg.model.catalog import Catalog
+from thalweg.model.query import Query
+from thalweg.optimizer.planner import WindowPlanner, planner_for
+from thalweg.optimizer.workload import advance, build
+from thalweg.plan.nodes import Plan
+from thalweg.state.manifest import Manifest
+from thalweg.statistics.known import Sampled
+from thalweg.statistics.sampling import sample
+
+
+def explained(catalog: Catalog, manifest: Manifest, ran: Plan, query: Query | None, analyze: bool) -> Explanation:
+    """How the workload (with this query) goes on from what ran last; with `analyze` beside what the last batch measured."""
+    streams, queries = catalog.streams.values(), {**catalog.queries, **({query.name: query} if query else {})}.values()
+    relations = tuple(catalog.relations.values())
+    planner = planner_for(catalog.config, manifest, streams, relations, sample(streams, relations, queries))
+    if ran.queries:
+        plan = advance(ran, streams, queries, planner, manifest.tops, manifest.frontiers, relations=relations)
+    else:
+        plan = build(streams, queries, planner, relations=relations)
+    return explain(plan, planner, query.name if query else None, manifest if analyze and manifest.batch >= 0 else None)
+
+
+class SampledPlanners:
+    """Planners of workloads: by what files said when a workload was first planned, and by what batches saw since."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Workload | None, Sampled] = (None, Sampled())
+
+    def of(self, workload: Workload, manifest: Manifest) -> WindowPlanner:
+        """The planner of a workload after a batch."""
+        known, sampled = self._last
+        if known is not workload:
+            sampled = sample(workload.streams, workload.relations, workload.queries)
+            self._last = workload, sampled
+        return planner_for(workload.config, manifest, workload.streams, workload.relations, sampled)

@@ -1,0 +1,85 @@
+"""Where the results of queries go: as asked, or beside that where a query takes the place of another of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from os.path import realpath
+from pathlib import Path
+
+from thalweg.api.changes import asks_same
+from thalweg.api.results import result_files
+from thalweg.errors import UsageError
+from thalweg.model.catalog import Catalog
+from thalweg.model.query import Query
+from thalweg.model.stream import Stream
+from thalweg.model.target import address_of
+from thalweg.state.lives import Lives
+
+
+class Places:
+    """The result directories of a session. `lives` says where results went so far, `ran` what the last batch was asked."""
+
+    def __init__(self, root: Path, lives: Callable[[], Lives], ran: Callable[[], Mapping[str, Query]]) -> None:
+        self._root, self._lives, self._ran = root, lives, ran
+        self._known: dict[Query, str] = {}
+
+    def of(self, query: Query) -> str:
+        """The directory of a query's results; once said it stays."""
+        if query not in self._known:
+            self._known[query] = self._found(query)
+        return self._known[query]
+
+    def _found(self, query: Query) -> str:
+        base = self._base_of(query)
+        life = next((v for v in self._lives() if v.name == query.name and v.ended is None), None)
+        if life is None or life.directory == base:
+            return base
+        ran = self._ran().get(query.name)
+        return life.directory if ran is not None and asks_same(ran, query) and self._base_of(ran) == base else base
+
+    def set_apart(self, query: Query, before: Query | None) -> None:
+        """Give a query that takes the place of `before` a directory of its own, unless it asks what runs already."""
+        ran = self._ran().get(query.name)
+        if before is None or (ran is not None and asks_same(ran, query)):
+            return
+        base, used = self._base_of(query), {*self._known.values(), *(life.directory for life in self._lives())}
+        self._known[query] = base if base not in used and not result_files(base) else next_version(base, used)
+
+    def _base_of(self, query: Query) -> str:
+        return address_of(query.into, str(self._root / query.name))
+
+
+def check_results(catalog: Catalog, directory: str, others: Mapping[str, str]) -> None:
+    """Refuse a result directory that is used for something else, under whatever name; `others` are those of other queries."""
+    streams = catalog.streams.values()
+    taken = {s.path: f"stream {s.name} is read from there" for s in streams if s.path}
+    taken |= {s.late_rows: f"late rows of stream {s.name} go there" for s in streams if s.late_rows}
+    taken |= {other: f"query {name} writes there" for name, other in others.items()}
+    if used := _use_of(directory, taken):
+        raise UsageError(f"{directory}: {used}", "give each query a directory of its own")
+
+
+def check_late_rows(stream: Stream, results: Mapping[str, str]) -> None:
+    """Refuse late rows that would be read again, or mixed with results."""
+    taken = {other: f"query {name} writes there" for name, other in results.items()}
+    taken |= {stream.path: f"stream {stream.name} is read from there, and would get its own late rows"} if stream.path else {}
+    if stream.late_rows and (used := _use_of(stream.late_rows, taken)):
+        raise UsageError(f"{stream.late_rows}: {used}", "give late_rows a directory of its own")
+
+
+def _use_of(directory: str, taken: Mapping[str, str]) -> str | None:
+    """What a directory is used for; links lead to the same directory as its own name."""
+    return {realpath(path): use for path, use in taken.items()}.get(realpath(directory))
+
+
+def next_version(base: str, used: Iterable[str]) -> str:
+    """The first directory beside another that was never used.
+
+    >>> next_version("/nowhere/out", ["/nowhere/out", "/nowhere/out-v2"])
+    '/nowhere/out-v3'
+    """
+    taken = set(used)
+    number = 2
+    while (made := f"{base}-v{number}") in taken or Path(made).exists():
+        number += 1
+    return made

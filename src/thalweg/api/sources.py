@@ -1,0 +1,66 @@
+"""What a stream may be read from in Python: a path, a streaming DataFrame, an iterable of Arrow tables. One function for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from thalweg.api.declaring import absolute, frame_stream_of, stream_of
+from thalweg.connectors.base import Source
+from thalweg.connectors.dataframe import FrameSource
+from thalweg.connectors.files import FileSource
+from thalweg.connectors.inbox import Inbox, InboxSource
+from thalweg.errors import UsageError
+from thalweg.model.stream import Stream
+
+
+@dataclass(frozen=True)
+class Given:
+    """A stream as Python declares it: its name, what it is read from, its columns and options, and where inboxes are."""
+
+    name: str
+    source: Any
+    columns: str | None
+    options: Mapping[str, Any]
+    inboxes: Path
+
+
+def source_of(given: Given) -> Source:
+    """The source that is meant by what was given."""
+    for is_kind, made in KINDS:
+        if is_kind(given.source):
+            return made(given)
+    hint = "give a path, a streaming DataFrame, or an iterable of Arrow tables"
+    raise UsageError(f"stream {given.name}: can't read from {type(given.source).__name__}", hint)
+
+
+def file_source(stream: Stream) -> FileSource:
+    """A stream of files, which stays the same when the current directory changes."""
+    return FileSource(_placed(stream))
+
+
+def _placed(stream: Stream) -> Stream:
+    return replace(stream, path=absolute(stream.path), late_rows=absolute(stream.late_rows))
+
+
+def _files(given: Given) -> Source:
+    return file_source(stream_of(given.name, given.columns, path=str(given.source), **given.options))
+
+
+def _frame(given: Given) -> Source:
+    return FrameSource(_placed(frame_stream_of(given.name, given.source, **given.options)), given.source)
+
+
+def _tables(given: Given) -> Source:
+    inbox = Inbox(given.inboxes / given.name, given.source)
+    options = {"files_per_batch": 1, **given.options}
+    return InboxSource(_placed(stream_of(given.name, given.columns, path=str(inbox.path), **options)), inbox)
+
+
+KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Given], Source]], ...] = (
+    (lambda source: isinstance(source, str | Path), _files),
+    (lambda source: hasattr(source, "isStreaming"), _frame),
+    (lambda source: isinstance(source, Iterable), _tables),
+)

@@ -1,0 +1,85 @@
+"""What an evaluation of a join is: whom it may serve, what it costs, which steps it takes, what it keeps, and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from thalweg.model.query import Query
+from thalweg.optimizer.cost.join_engine import CostedJoin
+from thalweg.plan.ranges import LOWEST, Range
+from thalweg.plan.shape import Shape
+from thalweg.statistics.records import JoinStatistics
+
+KEPT = "kept"
+"""The table of what the evaluation kept from batches before, by "slot"; and where a step writes what it keeps now."""
+SENT = "sent"
+"""Where a step writes partial results, which go to the partition of their group."""
+SHOWN = "shown"
+"""Where a step writes rows that are results already."""
+
+Sizes = Mapping[tuple[str, str], int]
+"""How many rows of a side there are: all, the old or the new ones."""
+Work = tuple[list[tuple[str, float]], float, float]
+"""Nanoseconds per second of stream by what they go to, rows kept, and pairs made per second."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement, the table that its result becomes, and the instants that the table `inst` holds for it."""
+
+    name: str
+    sql: str
+    to: str
+    instants: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a batch brings to a join.
+
+    final: the instants that become final. alive: those at which no window is empty; shown: those of them that someone is given.
+    slots: per stream, in the order of inputs, those that its side has. fresh: the inputs with new rows. kept: whether there is anything
+    from before. again: whether all is to be made anew from the sides, as after another cut of the hash ranges.
+    """
+
+    final: Range = (LOWEST, LOWEST)
+    alive: tuple[int, ...] = ()
+    shown: tuple[int, ...] = ()
+    slots: tuple[tuple[int, ...], ...] = ()
+    fresh: tuple[int, ...] = ()
+    sizes: Sizes = field(default_factory=dict)
+    kept: bool = False
+    again: bool = False
+
+    @property
+    def range(self) -> Range:
+        """From the first instant that is shown to after the last."""
+        return (self.shown[0], self.shown[-1] + 1) if self.shown else (0, 0)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A way to evaluate a join.
+
+    words: what it does, for people. statements: about how many of them a batch takes. keeps: how many instants before the first that is
+    not final the state that it keeps goes back to, None where it keeps nothing itself. merges: whether what it keeps of one slot may
+    be merged. asked_for: whether it is taken only if settings name it. wants_merged: whether an aggregation set must have one row per
+    columns and slot, so that it leaves as it entered.
+    """
+
+    name: str
+    words: str
+    statements: int
+    steps: Callable[[Shape, Moment], Iterator[Step]]
+    work: Callable[[CostedJoin, JoinStatistics], Work]
+    serves: Callable[[Query], bool] = lambda query: query.every is not None
+    keeps: int | None = None
+    merges: bool = False
+    asked_for: bool = False
+    wants_merged: bool = False
+
+    @property
+    def back(self) -> int:
+        """How many instants before the first that is not final its sides are read."""
+        return self.keeps or 0

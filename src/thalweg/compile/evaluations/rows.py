@@ -1,0 +1,63 @@
+"""The joined rows themselves: each combination is made in the batch in which its last row arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from thalweg.compile.evaluations.base import SHOWN, Evaluation, Moment, Sizes, Step, Work
+from thalweg.compile.inputs import ALL, joined, rows_of, static_view, turns
+from thalweg.compile.join_tree import Clause, View
+from thalweg.compile.views import conditions, exposed
+from thalweg.compile.windows import outputs_sql
+from thalweg.model.query import RANGE, TUMBLE
+from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin
+from thalweg.plan.arithmetic import floor_div
+from thalweg.plan.shape import Shape
+from thalweg.statistics.records import JoinStatistics
+
+
+def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
+    """The combinations that have at least one new row, as result rows."""
+    wanted = [*conditions(shape), *_together(shape)]
+    terms = [
+        joined(["*"], [_row_view(shape, n, which, moment.sizes) for n, which in enumerate(turn)], wanted)
+        for turn in turns(shape, moment.fresh)
+    ]
+    outputs = outputs_sql(shape.query)
+    yield Step("rows", "\nUNION ALL ".join(f"SELECT {outputs}\nFROM ({t})" for t in terms), SHOWN)
+
+
+def _row_view(shape: Shape, number: int, which: str, sizes: Sizes) -> View:
+    side = shape.sides[number]
+    if side.static:
+        return static_view(shape, number, sizes)
+    table = f'"{"side" if which == ALL else which}_{side.id}"'
+    sql = f"SELECT {', '.join(exposed(shape, number, 'slot'))} FROM {table} WHERE {shape.visible(number)}"
+    return View(sql, rows_of(sizes, side, which))
+
+
+def _together(shape: Shape) -> list[Clause]:
+    """No row may have left its window when the last one comes."""
+    inputs, streams = shape.query.inputs, shape.streams
+    tumbling = {n: floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in streams if inputs[n].kind == TUMBLE}
+    same = [Clause(f"{tumbling[a]} = {tumbling[b]}", frozenset((a, b)), same="window") for a, b in combinations(tumbling, 2)]
+    ranges = [(n, other) for n in streams if inputs[n].kind == RANGE for other in streams if other != n]
+    return same + [Clause(f'"{other}.slot" - "{n}.slot" < {inputs[n].length}', frozenset((n, other))) for n, other in ranges]
+
+
+def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
+    batch = statistics.batch / SECOND
+    rows = [[h.rate * batch if n == k else h.window for n, h in enumerate(join.held)] for k in join.streams]
+    pairs = sum(join.pairs(turn) for turn in rows) / batch
+    return [("join", sum(join.cost(turn) for turn in rows) / batch)], 0.0, pairs
+
+
+ROWS = Evaluation(
+    name="rows",
+    words="each combination of rows is made once, when its last row comes; no state but the inputs'",
+    statements=6,
+    steps=_steps,
+    work=_work,
+    serves=lambda query: query.every is None,
+)

@@ -1,0 +1,134 @@
+"""The inputs of a join at instants, as every evaluation sees them: rows in windows, lives of pairs, and what stands at an instant.
+
+`side_S` is all that is known of side S, `old_S` and `new_S` what was there before the batch and what it brought, `inst` the
+instants ("i") that matter in this batch. Instants are numbered: i stands for i * every.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from thalweg.compile.join_tree import Clause, View, from_sql
+from thalweg.compile.lifts import combined
+from thalweg.compile.views import conditions, exposed, first_instant, grouped, key_columns, last_instant, weighed_parts
+from thalweg.plan.nodes import Fragment
+from thalweg.plan.ranges import LOWEST, Range
+from thalweg.plan.shape import Shape
+
+OLD, NEW, ALL = "old", "new", "all"
+# Rows of a side that are taken to be there where it is not known.
+UNKNOWN = {OLD: 10, NEW: 1, ALL: 10}
+Sizes = Mapping[tuple[str, str], int]
+_SLOT = '"slot"'
+
+
+def joined(columns: Sequence[str], views: Sequence[View], clauses: Sequence[Clause]) -> str:
+    """Columns of the partners among some inputs."""
+    return f"SELECT {', '.join(columns) or '1'}\n{from_sql(views, clauses)}"
+
+
+def rows_of(sizes: Sizes, side: Fragment, which: str = ALL) -> int:
+    """How many rows of a side there are."""
+    return sizes.get((which, side.id), UNKNOWN[which])
+
+
+def static_view(shape: Shape, number: int, sizes: Sizes) -> View:
+    """A table as an input."""
+    side = shape.sides[number]
+    return View(f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"', rows_of(sizes, side))
+
+
+def turns(shape: Shape, fresh: Sequence[int]) -> list[list[str]]:
+    """Per input with new rows, which rows of each input it is joined with, so that every new pair is met once."""
+    return [[ALL if s.static or n > k else OLD if n < k else NEW for n, s in enumerate(shape.sides)] for k in fresh]
+
+
+def instant(shape: Shape) -> str:
+    """The instant of a joined row."""
+    return f'"{shape.streams[0]}.i" AS "i"'
+
+
+def same_instant(shape: Shape) -> list[Clause]:
+    """Rows of windows of one instant."""
+    return [Clause(f'"{a}.i" = "{b}.i"', frozenset((a, b)), same="instant") for a, b in combinations(shape.streams, 2)]
+
+
+def window_view(shape: Shape, number: int, instants: Range, expand: bool, sizes: Sizes, shift: int = 0, merge: bool = True) -> View:
+    """An input's rows once per instant at which its window holds them; `shift` 1 means the window of the instant before."""
+    side, span = shape.sides[number], shape.span(number)
+    if side.static:
+        return static_view(shape, number, sizes)
+    rows = _at_instants(shape, number, instants, expand, shift)
+    if side.early and merge:
+        keys = [*side.keys, '"i"']
+        rows = f"SELECT {', '.join([*keys, *combined(side.parts)])} FROM ({rows}) GROUP BY {', '.join(keys)}"
+    shown = instants[1] - instants[0]
+    copies = shown if span is None else min(shown, -(-span // shape.step))
+    return View(f"SELECT {', '.join(exposed(shape, number, 'i'))} FROM ({rows})", rows_of(sizes, side) * copies)
+
+
+def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift: int) -> str:
+    side, step, span = shape.sides[number], shape.step, shape.span(number)
+    table, seen = f'"side_{side.id}"', shape.visible(number)
+    if span is None or not expand:
+        end = f'("i" - {shift}) * {step}' if shift else f'"i" * {step}'
+        low = "" if span is None else f' AND "slot" >= {end} - {span}'
+        return f'SELECT * FROM {table}, "inst" WHERE "slot" < {end}{low} AND {seen}'
+    overlap = -(-span // step)
+    first = first_instant(_SLOT, step) + (f" + {shift}" if shift else "")
+    back, source = (' + "back"', f'{table}, range({overlap}) AS back("back")') if overlap > 1 else ("", table)
+    inside = "" if span % step == 0 else f' AND "slot" >= ("i" - {shift}) * {step} - {span}'
+    rows = f'SELECT *, {first}{back} AS "i" FROM {source} WHERE {seen}'
+    return f'SELECT * FROM ({rows}) WHERE "i" >= {instants[0]} AND "i" < {instants[1]}{inside}'
+
+
+def pairs_of(shape: Shape, met: Sequence[Sequence[str]], slots: Range, first: int, sizes: Sizes) -> str:
+    """Pairs, each by itself, from the first instant "b" of their life to the last, "d"; new are those with a slot in `slots`."""
+    terms = []
+    for turn in met:
+        views = [_life_view(shape, n, which, slots, first, sizes) for n, which in enumerate(turn)]
+        terms.append(joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape)))
+    return f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
+
+
+def clipped(born: str, dies: str, shown: Range) -> str:
+    """The first and the last of some instants in a life; a life between them has none, and the first is after the last."""
+    return f'greatest("{born}", {shown[0]}) AS "b", least("{dies}", {shown[1] - 1}) AS "e"'
+
+
+def _life(shape: Shape) -> list[str]:
+    def of(end: str) -> str:
+        return ", ".join(f'"{n}.{end}"' for n in shape.streams)
+
+    return [f'greatest({of("b")}) AS "b"', f'least({of("d")}) AS "d"']
+
+
+def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int, sizes: Sizes) -> View:
+    """An input's rows with the instants between which its window holds them."""
+    side, step, span = shape.sides[number], shape.step, shape.span(number)
+    if side.static:
+        return static_view(shape, number, sizes)
+    low = slots[0] if which == NEW else None if span is None or first == LOWEST else first * step - span
+    high = slots[0] if which == OLD else slots[1]
+    bounds = [shape.visible(number), f'"slot" < {high}', *([] if low is None else [f'"slot" >= {low}'])]
+    life = [f'{first_instant(_SLOT, step)} AS "b"', f'{last_instant(_SLOT, step, span)} AS "d"']
+    where = " AND ".join(bounds)
+    if side.early:
+        places = ", ".join(str(i + 1) for i in range(len(side.keys) + 2))
+        columns = ", ".join([*side.keys, *life, *combined(side.parts)])
+        rows = f'SELECT {columns} FROM "side_{side.id}" WHERE {where} GROUP BY {places}'
+    else:
+        rows = f'SELECT *, {", ".join(life)} FROM "side_{side.id}" WHERE {where}'
+    return View(f"SELECT {', '.join(exposed(shape, number, 'b', 'd'))} FROM ({rows})", rows_of(sizes, side, which))
+
+
+def merged_lives(shape: Shape, lives: str, shown: Range) -> str:
+    """Partial results from "b" to "d" as one for all that live through the same of some instants, from "b" to "e"."""
+    names = [*shape.keys, clipped("b", "d", shown), *(f'"{p.name}"' for p in shape.parts)]
+    return grouped(shape, ['"b"', '"e"'], f"SELECT {', '.join(names)} FROM ({lives})")
+
+
+def standing(shape: Shape, lives: str) -> str:
+    """Partial results that live from "b" to "e", at every instant between."""
+    return grouped(shape, ['"i"'], f'SELECT * FROM ({lives}), "inst" WHERE "b" <= "i" AND "i" <= "e"')

@@ -1,0 +1,65 @@
+"""The FROM clause of a join: which inputs meet first, and which of two is kept in a hash table.
+
+DuckDB would choose both by its own estimates; they are decided here, by the rows that the inputs have, so that what a plan says
+is what runs. Of two inputs the right one is kept (built), the left one streams past it (probes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from thalweg.plan.join_order import join_order
+
+
+@dataclass(frozen=True)
+class View:
+    """An input as a statement, with about how many rows it gives."""
+
+    sql: str
+    rows: float
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A condition on the inputs that it reads.
+
+    links: it equates columns of two inputs, so that these are best joined with each other. same: the name of an equality that holds
+    for all inputs of a join, of which one condition per input says enough.
+    """
+
+    sql: str
+    inputs: frozenset[int]
+    links: bool = False
+    same: str | None = None
+
+
+def from_sql(views: Sequence[View], clauses: Sequence[Clause]) -> str:
+    """FROM with all inputs, and every condition where the last input that it reads comes in.
+
+    >>> views = [View("SELECT 1 AS a", 9), View("SELECT 1 AS b", 5)]
+    >>> from_sql(views, [Clause("a = b", frozenset({0, 1}), links=True)])
+    'FROM ((SELECT 1 AS a) JOIN (SELECT 1 AS b) ON a = b)'
+    """
+    first, *others = join_order([v.rows for v in views], [c.inputs for c in clauses if c.links])
+    tree, seen, left = View(f"({views[first].sql})", views[first].rows), {first}, list(clauses)
+    for n in others:
+        seen.add(n)
+        here = [c for c in left if c.inputs <= seen]
+        left = [c for c in left if c not in here]
+        tree = _met(tree, View(f"({views[n].sql})", views[n].rows), _needed(here))
+    where = f" WHERE {' AND '.join(c.sql for c in left)}" if left else ""
+    return f"FROM {tree.sql}{where}"
+
+
+def _met(tree: View, other: View, on: Sequence[str]) -> View:
+    """Two inputs as one; that rows have about one partner is all that can be said of how many there are."""
+    large, small = (tree, other) if tree.rows > other.rows else (other, tree)
+    joined = f"JOIN {small.sql} ON {' AND '.join(on)}" if on else f"CROSS JOIN {small.sql}"
+    return View(f"({large.sql} {joined})", large.rows)
+
+
+def _needed(clauses: Sequence[Clause]) -> list[str]:
+    """The conditions but for those that another of the same name implies."""
+    one_each = {c.same or c.sql: c.sql for c in clauses}
+    return list(one_each.values())

@@ -1,0 +1,85 @@
+"""Rows of a scan to what a fragment keeps of them, and pieces of it to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from thalweg.model.aggregates import PartColumn
+from thalweg.plan.arithmetic import floor_div
+from thalweg.plan.nodes import COUNTED, TIME, Derived, Fragment
+
+SLOT = '"slot"'
+
+
+def lift_sql(fragment: Fragment) -> str:
+    """Rows of `scan` to what is kept: the rows, or partial instances; a row of a hopping window goes to every instance it falls into."""
+    columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
+    parts = [f'{p.lift if fragment.early else p.unit} AS "{p.name}"' for p in fragment.parts]
+    source, slots = _slotted(fragment)
+    by = f"\nGROUP BY {places(len(columns) + len(slots))}" if columns or slots else "\nHAVING count(*) > 0"
+    return f"SELECT {', '.join([*columns, *slots, *parts]) or '1 AS nothing'}\nFROM {source}{by if fragment.early else ''}"
+
+
+def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
+    """Where rows come from, and the slot of each; a table has none."""
+    where = f" WHERE {' AND '.join(conditions)}" if (conditions := row_conditions(fragment)) else ""
+    w = fragment.window
+    if fragment.static:
+        return f"scan{where}", []
+    position = f"({TIME} - {w.offset})" if w.offset else TIME
+    if w.tumbling:
+        return f"scan{where}", [f"{floor_div(position, w.slide)} AS {SLOT}"]
+    return f"({contiguous('scan', 'scan.*, ', position, w.slide, w.range, where, '__slot')})", [f'"__slot" AS {SLOT}']
+
+
+def row_conditions(fragment: Fragment) -> list[str]:
+    """Which rows are taken: those that are not late, satisfy the conditions, and may find partners."""
+    found = [*(f"({c})" for c in fragment.where), *(f"({fragment.columns[i]}) IS NOT NULL" for i in fragment.required)]
+    if fragment.static:
+        return found
+    begun = [] if fragment.begin is None else [f"{TIME} >= {fragment.begin}"]
+    return [f"{TIME} >= $frontier", *found, *begun]
+
+
+def contiguous(table: str, columns: str, position: str, step: int, count: int, keep: str, slot: str = "slot") -> str:
+    """Instance m combines positions step*m .. step*m + count - 1; a position is in ceil(count / step) instances at most."""
+    last = floor_div(position, step)
+    if count == step:
+        return f'SELECT {columns}{last} AS "{slot}" FROM {table}{keep}'
+    overlap = -(-count // step)
+    some, back = (f'{table}, range({overlap}) AS __back("__back")', ' - "__back"') if overlap > 1 else (table, "")
+    inside = "" if count % step == 0 else f"{position} - ({last}{back}) * {step} < {count}"
+    where = f"{keep}{' AND ' if keep else ' WHERE '}{inside}" if inside else keep
+    return f'SELECT {columns}{last}{back} AS "{slot}" FROM {some}{where}'
+
+
+def statistics_sql(fragment: Fragment) -> str:
+    """How many rows of `scan` are taken, and about how many distinct values they have: of all that is kept, and of what is counted."""
+    counted = [", ".join(fragment.columns[i] for i in some) for some in (range(len(fragment.columns)), *fragment.counted)]
+    counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in counted]
+    where = f" WHERE {' AND '.join(found)}" if (found := row_conditions(fragment)) else ""
+    return f"SELECT count(*), {', '.join(counts)} FROM scan{where}"
+
+
+def merge_sql(node: Fragment | Derived, source: str, bounded: bool = True) -> str:
+    """Pieces to one row per keys and instance; bounded: of the instances from $low up to $high alone."""
+    keys = [*node.keys, SLOT]
+    where = ' WHERE "slot" >= $low AND "slot" < $high' if bounded else ""
+    return f"SELECT {', '.join([*keys, *combined(node.parts)])} FROM {source}{where} GROUP BY {places(len(keys))}"
+
+
+def combined(parts: Iterable[PartColumn]) -> list[str]:
+    """The parts of several pieces as one; a number of rows stays a BIGINT."""
+    return [f'{p.combine}{"::BIGINT" if p.name == COUNTED.name else ""} AS "{p.name}"' for p in parts]
+
+
+def present(node: Fragment, columns: Iterable[str]) -> Fragment:
+    """A fragment with the parts that a table has: older files lack the parts of newer queries."""
+    found = set(columns)
+    return replace(node, parts=tuple(p for p in node.parts if p.name in found))
+
+
+def places(count: int) -> str:
+    """The first columns of a statement by their number."""
+    return ", ".join(str(i + 1) for i in range(count))

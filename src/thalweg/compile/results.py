@@ -1,0 +1,73 @@
+"""From the partial results of a join's instants to the rows that a user sees."""
+
+from __future__ import annotations
+
+from thalweg.compile.windows import outputs_sql
+from thalweg.model.aggregates import AGGREGATES
+from thalweg.model.query import DELETED, Output, Query
+from thalweg.plan.core import core
+from thalweg.plan.sides import JoinPart, aggregate_parts, join_parts
+
+
+def groups_sql(query: Query, source: str, having: bool = True) -> str:
+    """Partial results of several partitions as one row per keys and instant "i", aggregates lowered, HAVING applied unless not wanted."""
+    keys = [*(f'"k{i}"' for i in range(len(query.keys))), '"i"']
+    places = ", ".join(str(i + 1) for i in range(len(keys)))
+    joined = core(query)  # its parts are named as the join has them, whatever the query calls its inputs
+    parts = [f'{p.part.combine(_name(p))} AS "{p.name}"' for p in join_parts(joined)]
+    whole = f"SELECT {', '.join([*keys, *parts])}\nFROM {source}\nGROUP BY {places}"
+    lowered = [f'{_lowered(joined, n)} AS "a{n}"' for n in range(len(query.aggregates))]
+    groups = f'SELECT {", ".join([*keys, *lowered])}, make_timestamp("i" * {query.every}) AS "window_end"\nFROM ({whole})'
+    chosen = f"\nWHERE {query.having}" if query.having and having else ""
+    return f'SELECT * EXCLUDE ("window_end")\nFROM ({groups}){chosen}'
+
+
+def _name(part: JoinPart) -> str:
+    return f'"{part.name}"'
+
+
+def _lowered(query: Query, number: int) -> str:
+    aggregate = query.aggregates[number]
+    names = tuple(f'"{p.name}"' for p in aggregate_parts(aggregate))
+    function = AGGREGATES[aggregate.call.function]
+    return function.lower(names, tuple(a.type for a in aggregate.call.args), aggregate.call.params)
+
+
+def final_sql(query: Query, source: str) -> str:
+    """Groups at instants to result columns."""
+    timed = f'SELECT *, make_timestamp("i" * {query.every}) AS "window_end" FROM {source}'
+    return f"SELECT {outputs_sql(query)}\nFROM ({timed})"
+
+
+def changes_sql(query: Query, sources: list[str], following: int) -> str:
+    """The groups of `now` that differ from the instant before, and a mark for those that are gone.
+
+    `last` are the groups of the last instant of the batch before; `following` is the first instant that is not final.
+    """
+    keys = [f'"k{i}"' for i in range(len(query.keys))]
+    values = [f'"a{i}"' for i in range(len(query.aggregates))]
+    by = ", ".join(keys) or "1"
+    compared = [o for o in query.outputs if _is_compared(o)]
+    fields = ", ".join(f"'o{i}': {o.sql}" for i, o in enumerate(compared)) or "'o': 0"
+    rows = " UNION ALL BY NAME ".join(
+        f'SELECT {", ".join([*keys, *values])}, "i", {str(s == "now").upper()} AS "live", {{{fields}}} AS "o" FROM "{s}"' for s in sources
+    )
+    over = f'OVER (PARTITION BY {by} ORDER BY "i")'
+    seen = f'SELECT *, lag("i") {over} AS "before", lag("o") {over} AS "was", lead("i") {over} AS "after" FROM ({rows})'
+    changed = '"live" AND ("before" IS NULL OR "before" <> "i" - 1 OR "o" IS DISTINCT FROM "was")'
+    gone = f'("after" IS NULL OR "after" <> "i" + 1) AND "i" + 1 < {following}'
+    nothing = [f"NULL AS {v}" for v in values]
+    one = f'SELECT {", ".join([*keys, *values])}, "i", FALSE AS "deleted" FROM seen WHERE {changed}'
+    two = f'SELECT {", ".join([*keys, *nothing])}, "i" + 1 AS "i", TRUE AS "deleted" FROM seen WHERE {gone}'
+    return final_sql(query, f"(WITH seen AS ({seen}) {one} UNION ALL BY NAME {two})")
+
+
+def _is_compared(output: Output) -> bool:
+    return not output.expr.columns & {"window_end", DELETED}
+
+
+def last_groups_sql(query: Query, sources: list[str], last: int) -> str:
+    """The groups as they stand at the last final instant, to be compared with the next."""
+    names = [*(f'"k{i}"' for i in range(len(query.keys))), *(f'"a{i}"' for i in range(len(query.aggregates)))]
+    columns = ", ".join([*names, '"i" AS "slot"'])
+    return " UNION ALL BY NAME ".join(f'SELECT {columns} FROM "{s}" WHERE "i" = {last}' for s in sources)

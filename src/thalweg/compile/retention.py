@@ -1,0 +1,106 @@
+"""What of the state is still needed at some frontiers: per node the oldest slot or instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.model.query import TUMBLE, Query
+from thalweg.plan.codec import dumps
+from thalweg.plan.instants import frontier_of, has_ended, next_instant
+from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan
+from thalweg.plan.ranges import HIGHEST, LOWEST, Frontiers, base, is_drained
+from thalweg.plan.shape import Shape, shape_of
+
+# Blocks of a window: files that lie within one of them are merged with each other, so that they expire together.
+BLOCKS = 8
+
+
+def needed(plan: Plan, frontiers: Frontiers) -> dict[str, int]:
+    """For everything with state to keep, the oldest slot that is still needed.
+
+    A fragment keeps open instances for its emissions, any node what open instances of its children combine, and a fragment of a join
+    what a partner may still come for.
+    """
+    uses: dict[str, list[int]] = {}
+    for node in plan.nodes:
+        uses[node.id] = [*_emission_needs(plan, node, frontiers), *_child_needs(plan, node, frontiers)]
+    for join in plan.joins:
+        if is_running(plan, join, frontiers):
+            _join_needs(plan, join, frontiers, uses)
+    for emission in plan.emissions:
+        query = plan.query(emission.query)
+        if query.changes:
+            uses.setdefault(changes_id(plan, query), []).append(next_instant(query, frontiers) - 1)
+    return {id: min(oldest) for id, oldest in uses.items() if oldest}
+
+
+def is_running(plan: Plan, join: Join, frontiers: Frontiers) -> bool:
+    """Whether a join has results still to give."""
+    return any(not has_ended(e, join.asked, frontiers) for e in plan.users(join.id))
+
+
+def is_over(plan: Plan, emission: Emission, frontiers: Frontiers) -> bool:
+    """Whether an emission that ends has given out all it ever will."""
+    query = plan.query(emission.query)
+    return is_drained(emission, frontiers.get(query.stream)) if query.windows else has_ended(emission, query, frontiers)
+
+
+def _emission_needs(plan: Plan, node: Fragment | Derived, frontiers: Frontiers) -> Iterable[int]:
+    if isinstance(node, Derived):
+        return
+    frontier = frontiers.get(node.source)
+    for emission in plan.users(node.id):
+        if not is_drained(emission, frontier):
+            yield LOWEST if frontier is None else node.window.closed(frontier)
+
+
+def _child_needs(plan: Plan, node: Fragment | Derived, frontiers: Frontiers) -> Iterable[int]:
+    for child in plan.children(node.id):
+        frontier = frontiers.get(plan.fragment(child.base).source)
+        yield LOWEST if frontier is None else base(child, node.window, child.window.closed(frontier))
+
+
+def _join_needs(plan: Plan, join: Join, frontiers: Frontiers, uses: dict[str, list[int]]) -> None:
+    shape = shape_of(plan, join)
+    for number in shape.streams:
+        uses[join.sides[number]].append(_oldest(shape, number, frontiers))
+    keeps = EVALUATIONS[join.evaluate].keeps
+    if keeps is not None:
+        uses.setdefault(join.id, []).append(next_instant(join.asked, frontiers) - keeps)
+
+
+def changes_id(plan: Plan, query: Query) -> str:
+    """The name of what EMIT CHANGES remembers: the groups of one meaning that began together."""
+    meaning = dumps(query.meaning) + str(plan.given_to(query.name)[0].born)
+    return f"changes_{sha256(meaning.encode()).hexdigest()[:32]}"
+
+
+def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:
+    if shape.query.every is None:
+        return _oldest_row(shape, number, frontiers)
+    following, span = next_instant(shape.query, frontiers), shape.span(number)
+    if following == LOWEST or span is None:
+        return LOWEST
+    return (following - EVALUATIONS[shape.join.evaluate].back) * shape.step - span
+
+
+def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
+    """A row goes when every partner that may still come finds it out of its window."""
+    given = shape.query.inputs[number]
+    others = [shape.query.inputs[n].source for n in shape.streams if n != number]
+    if not others:
+        return HIGHEST
+    if shape.join.invalidate != "slot":
+        return LOWEST
+    frontier = frontier_of(others, frontiers)
+    if frontier is None or given.length is None:
+        return LOWEST
+    return frontier // given.length * given.length if given.kind == TUMBLE else frontier - given.length + 1
+
+
+def block_of(shape: Shape, number: int) -> int | None:
+    """Slots that a file of an input's rows may span, a part of its window; None where the window has no end."""
+    length = shape.query.inputs[number].length
+    return None if length is None else max(1, length // shape.sides[number].slot // BLOCKS)

@@ -1,0 +1,114 @@
+"""The inputs of a join as SQL: what is kept of a chunk, and how a join statement sees it.
+
+In a join statement column i of input k is `"k.ci"`, its part P `"k.P"`, and in an aggregation set the number of rows `"k.n"`;
+columns that expressions over the joined row name have that name too (`"b.price"`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from thalweg.compile.join_tree import Clause
+from thalweg.expr.quoting import identifier
+from thalweg.model.query import Term, flat
+from thalweg.plan.arithmetic import floor_div
+from thalweg.plan.nodes import COUNTED
+from thalweg.plan.ranges import HIGHEST
+from thalweg.plan.shape import Shape
+from thalweg.plan.sides import JoinPart
+
+
+def exposed(shape: Shape, number: int, *more: str) -> list[str]:
+    """The columns of an input under the names that join statements use; `more` are the view's own, prefixed too."""
+    side, query = shape.sides[number], shape.query
+    names = {f"c{i}": f'"{number}.c{i}"' for i in range(len(side.columns))}
+    columns = [f'"{c}" AS {name}' for c, name in names.items()]
+    columns += [f'"{p.name}" AS "{number}.{p.name}"' for p in side.parts]
+    columns += [f'"{m}" AS "{number}.{m}"' for m in more]
+    columns += [f'"{COUNTED.name}"::BIGINT AS "{number}.n"'] if side.early else []
+    return columns + [f'"c{side.columns.index(c)}" AS {flat(query.inputs[number].alias, n)}' for c, n in _read(shape, number)]
+
+
+def _read(shape: Shape, number: int) -> Iterable[tuple[str, str]]:
+    """The bare columns of an input that expressions over the joined row name, with their names."""
+    q = shape.query
+    read = [*q.columns, *(c for t in (*q.residue, *(k for k in q.keys if k.own is None)) for c in t.columns)]
+    read += [c for a in q.aggregates if a.input is None for c in a.columns]
+    return [(identifier(n), n) for n in sorted({c.name for c in read if c.input == number})]
+
+
+def term_sql(shape: Shape, term: Term) -> str:
+    """A term in a join statement."""
+    if term.own is None or len(term.inputs) != 1:
+        return f"({term.sql})"
+    number = term.inputs[0]
+    return f'"{number}.c{shape.sides[number].columns.index(term.own)}"'
+
+
+def conditions(shape: Shape) -> list[Clause]:
+    """What makes rows partners. A nested loop is asked for by hiding the equality."""
+    loop = shape.join.method == "loop"
+    found = []
+    for e in shape.query.equalities:
+        equal = f"{term_sql(shape, e.left)} = {term_sql(shape, e.right)}"
+        found.append(Clause(f"coalesce({equal}, FALSE)" if loop else equal, frozenset((*e.left.inputs, *e.right.inputs)), links=True))
+    return [*found, *(Clause(f"({t.sql})", frozenset(t.inputs)) for t in shape.query.residue)]
+
+
+def weighed_parts(shape: Shape, sign: str = "") -> list[str]:
+    """The parts of a joined row: each as often as the other inputs' aggregation sets have rows."""
+    return [f'{weighed(shape, p, sign)} AS "{p.name}"' for p in shape.parts]
+
+
+def weighed(shape: Shape, part: JoinPart, sign: str = "") -> str:
+    """One part of a joined row."""
+    weight = weight_sql(shape, part.input, sign, factors=0 if part.input is None and part.part.kind in ("rows", "count") else 1)
+    base, rows = part_sql(part), part.input is None or not shape.sides[part.input].early
+    if not weight:
+        return base
+    return part.part.weigh(f"{base}::{part.column.wide}" if rows and part.column.wide else base, weight)
+
+
+def part_sql(part: JoinPart) -> str:
+    """A part of one joined row before it is weighed."""
+    return f"({part.column.unit})" if part.input is None else f'"{part.input}.{part.column.name}"'
+
+
+def weight_sql(shape: Shape, owner: int | None, sign: str = "", factors: int = 0) -> str:
+    """How many pairs a joined row stands for, seen from one input (None: from outside); nothing where it is one. It will be multiplied
+    with so many other factors."""
+    counts = [f'"{n}.n"' for n, s in enumerate(shape.sides) if s.early and n != owner]
+    if counts and len(counts) + factors > 2:  # the product of two numbers of rows, or of one and an INTEGER, fits in 64 bits
+        counts[0] += "::HUGEINT"
+    return " * ".join([*([sign] if sign else []), *counts])
+
+
+def key_columns(shape: Shape) -> list[str]:
+    """The grouping keys of a joined row."""
+    return [f'{term_sql(shape, k)} AS "k{i}"' for i, k in enumerate(shape.query.keys)]
+
+
+def combined_parts(shape: Shape) -> list[str]:
+    """The parts of a group of joined rows."""
+    return [f'{p.part.combine(_name(p))} AS "{p.name}"' for p in shape.parts]
+
+
+def _name(part: JoinPart) -> str:
+    return f'"{part.name}"'
+
+
+def grouped(shape: Shape, by: Sequence[str], rows: str) -> str:
+    """Joined rows to one row per keys and some more columns."""
+    keys = [*shape.keys, *by]
+    places = ", ".join(str(i + 1) for i in range(len(keys)))
+    return f"SELECT {', '.join([*keys, *combined_parts(shape)])} FROM ({rows}) GROUP BY {places}"
+
+
+def first_instant(slot: str, step: int) -> str:
+    """The first instant after a slot."""
+    return f"({floor_div(slot, step)} + 1)"
+
+
+def last_instant(slot: str, step: int, span: int | None) -> str:
+    """The last instant at which a slot is in a window of a span."""
+    return str(HIGHEST) if span is None else f"({floor_div(f'({slot} + {span})', step)})"

@@ -1,0 +1,135 @@
+"""An iterable of Arrow tables as a stream: each table becomes a file in the session's directory, whole or not at all, and only once.
+
+A script that is run again gives its tables again, from the first on: those that the directory has are passed over. So each has a
+position, its place among the tables of the iterable; or, in a pair (name, table), a name that is never used for other rows, for iterables
+that do not begin anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.connectors.files import FileSource
+from thalweg.errors import UsageError
+from thalweg.model.stream import Stream
+from thalweg.state.checks import crc, damaged
+from thalweg.state.manifest import Consumed
+
+HINT = "give pa.table(...), or pairs of a name and a table"
+
+
+@dataclass(frozen=True)
+class InboxSource:
+    """Tables that are left in a directory of the session, and read from there like other files."""
+
+    stream: Stream
+    inbox: Inbox
+
+    @property
+    def error(self) -> Exception | None:
+        """What the iterable has met."""
+        return self.inbox.error
+
+    @property
+    def files(self) -> FileSource:
+        """Where the tables lie."""
+        return FileSource(self.stream)
+
+    def check(self, is_new: bool) -> None:
+        """Tables that were left are files as they were declared."""
+        self.files.check(is_new)
+
+    def begin(self, whole: bool) -> None:
+        """Write all tables now, or as they come."""
+        self.inbox.fill(whole)
+
+    def chunks(self, spark: Any) -> Any:
+        """One row per table."""
+        return self.files.chunks(spark)
+
+    def again(self, checkpoint: Path, taken: Consumed) -> tuple[str, ...] | None:
+        """The files of the tables."""
+        return self.files.again(checkpoint, taken)
+
+
+class Inbox:
+    """Takes tables from an iterable and leaves them as Parquet files where the stream reads them."""
+
+    def __init__(self, path: Path, tables: Iterable[Any]) -> None:
+        self.path, self._tables = path, iter(tables)
+        self._lock = threading.Lock()
+        self.error: Exception | None = None
+        path.mkdir(parents=True, exist_ok=True)
+        taken = [_marks(p) for p in path.glob("*.parquet")]
+        self._next = 1 + max((number for number, _ in taken), default=-1)
+        self._names = {name for _, name in taken if name}
+        self._passed = sum(not name for _, name in taken)
+
+    def fill(self, whole: bool) -> None:
+        """Write all tables now, or from a background thread as they come; what goes wrong there is kept as `error`."""
+        if whole:
+            self._drain()
+        else:
+            threading.Thread(target=self._drain_beside, daemon=True, name=f"inbox-{self.path.name}").start()
+
+    def _drain_beside(self) -> None:
+        try:
+            self._drain()
+        except Exception as e:
+            self.error = e
+
+    def _drain(self) -> None:
+        with self._lock:
+            for given in self._tables:
+                self._take(given)
+
+    def _take(self, given: Any) -> None:
+        """Add a table that was not taken before."""
+        name, table = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
+        if not isinstance(table, pa.Table):
+            raise UsageError(f"stream {self.path.name}: got {type(table).__name__} instead of an Arrow table", HINT)
+        mark = "" if name is None else sha256(str(name).encode()).hexdigest()[:32]
+        if not mark and self._passed:
+            self._passed -= 1
+        elif mark not in self._names:
+            self._put(table, mark)
+
+    def _put(self, table: pa.Table, mark: str) -> None:
+        """Write a file; it is the newest."""
+        place = f"{self._next:09d}{'-' * bool(mark)}{mark}"
+        hidden = self.path / f".{place}.tmp"
+        pq.write_table(table, hidden)
+        place += f"~{crc(hidden.read_bytes()):08x}"
+        newest = max((p.stat().st_mtime_ns for p in self.path.glob("*.parquet")), default=0)
+        if hidden.stat().st_mtime_ns // 1_000_000 <= newest // 1_000_000:
+            os.utime(hidden, ns=(newest + 2_000_000, newest + 2_000_000))
+        hidden.replace(self.path / f"{place}.parquet")
+        self._next += 1
+        self._names |= {mark} - {""}
+
+
+def _marks(path: Path) -> tuple[int, str]:
+    """The number and the mark of a name in the name of a file, before its checksum."""
+    number, _, name = path.stem.partition("~")[0].partition("-")
+    return int(number), name
+
+
+def check_left(paths: Iterable[str]) -> None:
+    """Refuse files of an inbox that are not as they were left there; others are not looked at."""
+    for path in map(Path, paths):
+        left = _LEFT.fullmatch(path.name)
+        if left and path.parent.parent.name == "inbox" and f"{crc(path.read_bytes()):08x}" != left[1]:
+            raise damaged(str(path), "its checksum is not the one in its name")
+
+
+_LEFT = re.compile(r"\d{9}(?:-[0-9a-f]{32})?~([0-9a-f]{8})\.parquet")

@@ -1,0 +1,162 @@
+"""CSV and JSON files as DuckDB reads them: all that could be guessed of a file is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from thalweg.connectors.reading.fitting import is_exact
+from thalweg.connectors.reading.naming import bad_file, listed
+from thalweg.expr.quoting import identifier, quoted
+from thalweg.model.stream import Column, Relation, Stream
+
+HEADER_BYTES = 1 << 20
+CODECS = {"utf-8": "utf-8-sig", "utf-16": "utf-16", "latin-1": "latin-1"}
+Source = Stream | Relation
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str = '"'
+    comment: str = ""
+    encoding: str = "utf-8"
+    header: bool = True
+
+
+def dialect_of(source: Source) -> Dialect:
+    """What the options of a source say; quotes are doubled within quotes unless another escape is given."""
+    given = dict(source.options)
+    quote = given.get("quote", '"')
+    return Dialect(
+        delimiter=given.get("delimiter", ",").replace("\\t", "\t"),
+        quote=quote,
+        escape=given.get("escape", quote),
+        comment=given.get("comment", ""),
+        encoding=given.get("encoding", "utf-8"),
+        header=given.get("header", "true") == "true",
+    )
+
+
+def json_sql(source: Source, paths: Sequence[str], columns: Sequence[Column] | None = None, typed: bool = False) -> str:
+    """What reads lines of JSON. Exact numbers come as texts unless they shall be typed."""
+    types = [(c.name, _type(source, c, typed)) for c in columns or source.columns]
+    return (
+        f"read_json({listed(paths)}, hive_partitioning = false, format = 'newline_delimited', columns = {_struct(types)}{_formats(source)})"
+    )
+
+
+def csv_sql(source: Source, paths: Sequence[str], typed: bool = False) -> str:
+    """What reads CSV files, together where their columns stand in the same order. Exact numbers are texts, as there."""
+    dialect = dialect_of(source)
+    if not dialect.header:
+        return _read_csv(source, dialect, paths, [(c.name, _type(source, c, typed)) for c in source.columns])
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for path in paths:
+        kinds.setdefault(header_of(source, path), []).append(path)
+    read = [_read_csv(source, dialect, same, list(_placed(source, names, same[0], typed))) for names, same in kinds.items()]
+    columns = ", ".join(identifier(c.name) for c in source.columns)
+    return f"({' UNION ALL '.join(f'SELECT {columns} FROM {one}' for one in read)})" if len(read) > 1 else read[0]
+
+
+def check_header(source: Source, path: str) -> None:
+    """Refuse a CSV file whose first line has not the columns that are declared."""
+    names = header_of(source, path)
+    if dialect_of(source).header:
+        for _ in _placed(source, names, path, typed=False):
+            pass
+    elif len(names) != len(source.columns):
+        raise bad_file(source, path, f"its first line has {len(names)} fields, {len(source.columns)} columns are declared")
+
+
+def check_keys(stream: Stream, path: str) -> None:
+    """Refuse a small JSON file in which no row has a time."""
+    if Path(path).stat().st_size > HEADER_BYTES or "compression" in dict(stream.options):
+        return
+    if not any(stream.time in line for line in _start(stream, path, "utf-8-sig").splitlines()):
+        raise bad_file(stream, path, f"no row of it has a value of {stream.time}, the time of the stream")
+
+
+def header_of(source: Source, path: str) -> tuple[str, ...]:
+    """The names in the first record of a CSV file."""
+    dialect = dialect_of(source)
+    lines = _start(source, path, CODECS[dialect.encoding]).splitlines(keepends=True)
+    while dialect.comment and lines and lines[0].startswith(dialect.comment):
+        lines.pop(0)
+    return tuple(record("".join(lines), dialect))
+
+
+def _start(source: Source, path: str, codec: str) -> str:
+    """The beginning of a file."""
+    compression = dict(source.options).get("compression", "detect")
+    try:
+        with pa.input_stream(path, compression=None if compression == "none" else compression) as file:
+            return str(file.read(HEADER_BYTES).decode(codec, errors="ignore"))
+    except (pa.ArrowException, OSError, ValueError) as e:
+        raise bad_file(source, path, str(e).splitlines()[0]) from e
+
+
+def record(start: str, dialect: Dialect) -> list[str]:
+    """The fields of the first record of a text.
+
+    >>> record('a,"b ""x"", y",c\\r\\n1,2,3', Dialect())
+    ['a', 'b "x", y', 'c']
+    """
+    fields: list[str] = []
+    field, at, quoted = "", 0, False
+    while at < len(start):
+        here = start[at]
+        if quoted and dialect.escape and here == dialect.escape and start[at + 1 : at + 2] == dialect.quote:
+            field, at = field + dialect.quote, at + 2
+        elif dialect.quote and here == dialect.quote and (quoted or not field):
+            quoted, at = not quoted, at + 1
+        elif not quoted and start.startswith(dialect.delimiter, at):
+            fields, field, at = [*fields, field], "", at + len(dialect.delimiter)
+        elif not quoted and here in "\r\n":
+            break
+        else:
+            field, at = field + here, at + 1
+    return [*fields, field]
+
+
+def _placed(source: Source, names: Sequence[str], path: str, typed: bool) -> Iterator[tuple[str, str]]:
+    """The columns of a file in its order, with the type that each is read as; what is not declared is a text of no use."""
+    found = [name.strip().lower() for name in names]
+    declared = {c.name.lower(): c for c in source.columns}
+    for name, column in declared.items():
+        if found.count(name) != 1:
+            raise bad_file(source, path, f"it has {'no' if name not in found else 'more than one'} column {column.name}")
+    for place, name in enumerate(found):
+        mine = declared.get(name)
+        yield (mine.name, _type(source, mine, typed)) if mine else (f"__other_{place}", "VARCHAR")
+
+
+def _read_csv(source: Source, dialect: Dialect, paths: Sequence[str], types: Sequence[tuple[str, str]]) -> str:
+    said = {"delim": dialect.delimiter, "quote": dialect.quote, "escape": dialect.escape, "comment": dialect.comment}
+    how = "".join(f", {k} = {quoted(v)}" for k, v in {**said, "encoding": dialect.encoding}.items())
+    fixed = f"auto_detect = false, header = {str(dialect.header).lower()}, skip = 0, null_padding = false, strict_mode = true"
+    return f"read_csv({listed(paths)}, hive_partitioning = false, {fixed}, columns = {_struct(types)}{how}{_formats(source)})"
+
+
+def _type(source: Source, column: Column, typed: bool) -> str:
+    """A time may say its distance from UTC; one that says none is in UTC. A format of the user's own stands for itself."""
+    if column.type == "TIMESTAMP":
+        return "TIMESTAMP" if "timestamp_format" in dict(source.options) else "TIMESTAMPTZ"
+    return "VARCHAR" if is_exact(column.type) and not typed else column.type
+
+
+_OPTIONS = {"null_value": "nullstr", "timestamp_format": "timestampformat", "date_format": "dateformat", "compression": "compression"}
+
+
+def _formats(source: Source) -> str:
+    return "".join(f", {_OPTIONS[k]} = {quoted(v)}" for k, v in source.options if k in _OPTIONS)
+
+
+def _struct(types: Sequence[tuple[str, str]]) -> str:
+    return "{" + ", ".join(f"{quoted(name)}: {quoted(type_)}" for name, type_ in types) + "}"

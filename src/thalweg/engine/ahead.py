@@ -1,0 +1,104 @@
+"""Plans made ready beside the batches: what takes long is to choose, and that needs no batch to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.engine.beside import Beside
+from thalweg.engine.runner import Runner
+from thalweg.engine.workload import PlannerOf, Workload
+from thalweg.model.query import Query
+from thalweg.model.windows import Window
+from thalweg.optimizer.forest import Forest
+from thalweg.optimizer.join_plans import JoinChoice
+from thalweg.optimizer.traits import Traits
+from thalweg.optimizer.workload import Planner, advance
+from thalweg.plan.groups import Group
+from thalweg.state.manifest import Manifest
+from thalweg.statistics.known import Known
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """A planner that chooses once, and then says the same again."""
+
+    planner: Planner
+    chosen: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def known(self) -> Known:
+        """What it chooses by."""
+        return self.planner.known
+
+    def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
+        """The plan of the windows."""
+        found: Forest = self._once((group, frozenset(windows), traits), lambda: self.planner.forest(group, windows, traits))
+        return found
+
+    def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
+        """What a plan costs per batch."""
+        found: float = self._once((group, forest, traits), lambda: self.planner.cost(group, forest, traits))
+        return found
+
+    def join(self, query: Query) -> JoinChoice:
+        """The plan of a join query."""
+        found: JoinChoice = self._once(query, lambda: self.planner.join(query))
+        return found
+
+    def _once(self, key: Hashable, choose: Callable[[], Any]) -> Any:
+        if key not in self.chosen:
+            self.chosen[key] = choose()
+        return self.chosen[key]
+
+
+class Ahead:
+    """Gives a runner its workloads once their plans are chosen. A batch under way is not waited for, and does not wait.
+
+    Of several workloads that come one after another only the last is planned.
+    """
+
+    def __init__(self, runner: Runner, planner_of: PlannerOf) -> None:
+        self._runner, self._planner_of = runner, planner_of
+        self._asked = runner.workload
+        self._ready: tuple[Workload, Planner] | None = None
+        self._preparing = Beside(self._prepare, "thalweg-planning")
+        self._looking = Beside(lambda: self._look(), "thalweg-looking")
+        self._look: Callable[[], None] = lambda: None
+        runner.planner_of, runner.beside = self.planner_of, self.look
+
+    def offer(self, workload: Workload) -> None:
+        """Have a workload run, from the first batch on that begins when its plan is ready."""
+        self._asked = workload
+        self._preparing.ask()
+
+    def settle(self) -> None:
+        """Wait until all that was asked for is ready."""
+        self._preparing.settle()
+
+    def look(self, work: Callable[[], None]) -> None:
+        """Do something else beside the batches; of several things only the last."""
+        self._look = work
+        self._looking.ask()
+
+    def planner_of(self, workload: Workload, manifest: Manifest) -> Planner:
+        """The planner of a workload: the one that has chosen already, if there is one."""
+        ready = self._ready
+        return ready[1] if ready is not None and ready[0] is workload else self._planner_of(workload, manifest)
+
+    def _prepare(self) -> None:
+        workload = self._asked
+        try:
+            self._ready = workload, self._chosen(workload)
+        except Exception:  # the batch will meet it too, and tell it
+            self._ready = None
+        self._runner.workload = workload
+
+    def _chosen(self, workload: Workload) -> Planner:
+        """A planner that has chosen all that the next plan takes, though not yet where it begins."""
+        manifest, plan = self._runner.last
+        planner = Remembering(self._planner_of(workload, manifest))
+        again = frozenset(q.name for q in workload.queries) if workload.settings != plan.settings else frozenset[str]()
+        advance(plan, workload.streams, workload.queries, planner, manifest.tops, manifest.frontiers, again, workload.relations)
+        return planner

@@ -1,0 +1,139 @@
+"""What the tasks of a batch reported, as the manifest that commits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from thalweg.compile.retention import needed
+from thalweg.connectors.base import sink_at
+from thalweg.engine.kernel.compiled import compiled
+from thalweg.engine.kernel.connection import HASH
+from thalweg.engine.kernel.work import moved_frontiers
+from thalweg.engine.task import Control, Report, Task
+from thalweg.plan.groups import Group
+from thalweg.plan.nodes import Plan
+from thalweg.state.manifest import Counts, Manifest, Seen, Staged, StateFile, StepTime
+from thalweg.statistics.known import group_name, join_name, side_name
+from thalweg.statistics.learned import learned
+
+
+def committed(before: Manifest, task: Task, plan: Plan, plan_name: str, reports: list[Report]) -> Manifest:
+    """Everything the batch did, after what was there before it."""
+    controls = controls_of(reports)
+    tops, frontiers = moved_frontiers(task, compiled(task.plan), controls)
+    return Manifest(
+        batch=task.batch,
+        hash=HASH,
+        plan=plan_name,
+        tops={**before.tops, **tops},
+        frontiers={**before.frontiers, **frontiers},
+        files=_kept_files(before, plan, frontiers, task.partitions, reports),
+        publish=_publications(task, controls, reports),
+        streams=_stream_counts(before.streams, controls),
+        queries=_query_counts(before.queries, plan, controls, reports),
+        bad_files=(*before.bad_files, *(b for c in controls for facts in c.streams.values() for b in facts.bad)),
+        steps=_step_times(controls, reports),
+        seen=_learned(before, plan, tops, controls, reports),
+        consumed=before.consumed,
+    )
+
+
+def controls_of(reports: Iterable[Report]) -> list[Control]:
+    """What the ingest tasks told."""
+    return [c for r in reports for c in r.controls]
+
+
+def rows_made(reports: Iterable[Report]) -> int:
+    """Rows of partial aggregates and of joins' sides that ingest made."""
+    return sum(time.rows for c in controls_of(reports) for step, time in c.steps.items() if step.startswith("lift "))
+
+
+def checked(reports: list[Report]) -> None:
+    """Raise the error that a task met."""
+    for report in reports:
+        for found in (report.trouble, *(c.trouble for c in report.controls)):
+            if found is not None:
+                raise found.error
+
+
+def _kept_files(
+    before: Manifest, plan: Plan, frontiers: dict[str, int | None], partitions: int, reports: Iterable[Report]
+) -> tuple[StateFile, ...]:
+    """State after the batch: what is still needed, not merged and not cut anew, and what the tasks wrote."""
+    reports = list(reports)
+    oldest = needed(plan, frontiers)
+    merged = {path for r in reports for path in r.merged}
+    same_hash = before.hash == HASH
+    kept = [
+        f
+        for f in before.files
+        if same_hash and f.parts == partitions and f.path not in merged and f.high >= oldest.get(f.fragment, f.high + 1)
+    ]
+    return (*kept, *(f for r in reports for f in r.files))
+
+
+def _publications(task: Task, controls: list[Control], reports: Iterable[Report]) -> tuple[Staged, ...]:
+    results = [sink_at(task.outputs[o.query]).named(o.staged, task.batch, r.part) for r in reports for o in r.results]
+    late = sorted((f"late:{s}", f) for c in controls for s, facts in c.streams.items() for f in facts.late_files)
+    shown = [sink_at(task.outputs[output]).named(f, task.batch, i) for i, (output, f) in enumerate(late)]
+    return (*results, *shown)
+
+
+def _stream_counts(before: Mapping[str, Counts], controls: list[Control]) -> dict[str, Counts]:
+    counts = dict(before)
+    for control in controls:
+        for stream, facts in control.streams.items():
+            more = {"rows": facts.rows, "late": facts.late, "untimed": facts.untimed, "bad_files": len(facts.bad)}
+            counts[stream] = counts.get(stream, Counts()).plus(**more)
+    return counts
+
+
+def _query_counts(before: Mapping[str, Counts], plan: Plan, controls: list[Control], reports: Iterable[Report]) -> dict[str, Counts]:
+    counts = {q.name: before.get(q.name, Counts()) for q in plan.queries}
+    for control in controls:
+        for facts in control.streams.values():
+            for name, late in facts.late_by_query.items():
+                counts[name] = counts[name].plus(late=late)
+    for report in reports:
+        for result in report.results:
+            counts[result.query] = counts[result.query].plus(rows=result.rows)
+    return counts
+
+
+def _learned(before: Manifest, plan: Plan, tops: Mapping[str, int | None], controls: list[Control], reports: Iterable[Report]) -> Seen:
+    """What this batch taught about rates, groups, and what joins keep."""
+    rows: dict[str, int] = {}
+    groups: dict[str, float] = {}
+    for control in controls:
+        for stream, facts in control.streams.items():
+            rows[stream] = rows.get(stream, 0) + facts.rows
+            for id, made in facts.made.items():
+                fragment = plan.fragment(id)
+                name = group_name(Group(fragment.source, fragment.where, fragment.columns))
+                groups[name] = max(groups.get(name, 1.0), made.rows / max(made.slots, 1))
+    spans = [(s, n, (tops.get(s) or 0) - (before.tops.get(s) or 0)) for s, n in rows.items() if before.tops.get(s) is not None]
+    for report in reports:
+        for id, count in report.groups.items():
+            name = join_name(plan.join(id).asked)
+            groups[name] = groups.get(name, 0.0) + count
+    return learned(before.seen, spans, groups.items(), _counted(plan, controls))
+
+
+def _counted(plan: Plan, controls: list[Control]) -> dict[str, list[tuple[float, ...]]]:
+    """Per side the (rows, chosen, values, keys) that tasks counted."""
+    sides: dict[str, list[tuple[float, ...]]] = {}
+    for id, found in ((id, found) for c in controls for f in c.streams.values() for id, found in f.sides.items()):
+        fragment = plan.fragment(id)
+        for side in found:
+            for equated, count in zip(fragment.counted, side.keys, strict=True):
+                sides.setdefault(side_name(fragment, equated), []).append((side.rows, side.chosen, side.values, count))
+    return sides
+
+
+def _step_times(controls: list[Control], reports: Iterable[Report]) -> dict[str, StepTime]:
+    """Rows and milliseconds of each step, added over the tasks."""
+    total: dict[str, StepTime] = {}
+    for steps in (*(c.steps for c in controls), *(r.steps for r in reports)):
+        for name, time in steps.items():
+            total[name] = total.get(name, StepTime()).plus(time.rows, round(time.ms, 3))
+    return total

@@ -1,0 +1,129 @@
+"""Windows in the work stage: one hash range closes what has become final, derives longer windows, and gives out results."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pyarrow as pa
+
+from thalweg.compile.derive import derive_sql
+from thalweg.compile.windows import EmissionStep, Member, bundle_facts, bundle_name, bundle_sql
+from thalweg.engine.kernel.connection import query
+from thalweg.engine.kernel.shelf import stack
+from thalweg.engine.kernel.showing import show
+from thalweg.engine.kernel.stock import Stock
+from thalweg.plan.nodes import Derived, Fragment
+from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, source_range
+
+
+class WindowWork:
+    """All windows of one hash range in one batch."""
+
+    def __init__(self, stock: Stock) -> None:
+        self.stock, self.compiled, self.plan = stock, stock.compiled, stock.plan
+        self.shelf, self.tables, self.report = stock.shelf, stock.tables, stock.report
+        self.emitted = {i: self._emitted(i) for i in self.compiled.emissions}
+        self.numbers = {id(e): i for i, e in enumerate(self.plan.emissions)}
+
+    def run(self) -> None:
+        """Fragments, what is derived from them in order, then results."""
+        for fragment in self.plan.fragments:
+            if self.plan.has_windows(fragment):
+                self._offer(fragment, [*self.stock.new(fragment), *self.stock.moved(fragment)])
+        for derived in self.plan.derived:
+            if derived.id not in self.compiled.inlined:
+                self._bring(derived)
+        self._results()
+
+    def _moves(self, stream: str) -> tuple[int | None, int | None]:
+        return self.stock.before.get(stream), self.stock.frontiers.get(stream)
+
+    def _emitted(self, number: int) -> Range:
+        emission = self.plan.emissions[number]
+        return emitted(emission, *self._moves(self.plan.query(emission.query).stream))
+
+    def _final(self, derived: Derived) -> Range:
+        return finalized(derived.window, *self._moves(self.plan.fragment(derived.base).source))
+
+    def _bring(self, derived: Derived) -> None:
+        """What is derived now, what its users need, and what stays as state."""
+        tables = [*self._derive(derived), *self.shelf.foreign(derived.id, derived.cut)]
+        self._offer(derived, tables)
+        if derived.id in self.stock.needed:
+            oldest = self.stock.needed[derived.id]
+            self.shelf.keep(derived.id, tables, oldest, lambda whole: self.stock.merged_between(derived, whole, (oldest, -LOWEST)))
+
+    def _uses(self, node: Fragment | Derived) -> list[tuple[object, Range]]:
+        """The statements that read a node in this batch, with the ranges of instances that they need."""
+        users = [self.numbers[id(e)] for e in self.plan.users(node.id)] if isinstance(node, Fragment) else []
+        direct = [(i, self.emitted[i]) for i in users if i in self.emitted]
+        children = self.plan.children(node.id)
+        derived = [(self.compiled.readers.get(c.id, c.id), source_range(c, node.window, self._final(c))) for c in children]
+        return [(reader, needs) for reader, needs in (*direct, *derived) if needs[0] < needs[1]]
+
+    def _offer(self, node: Fragment | Derived, tables: list[pa.Table]) -> None:
+        """Register `all_F`: new instances and those of the state that are needed; merged once where several statements read them."""
+        uses = self._uses(node)
+        if not uses:
+            return
+        needs = (min(low for _, (low, _) in uses), max(high for _, (_, high) in uses))
+        files = [f for f in self.shelf.files(node.id, needs[0]) if f.low < needs[1]]
+        inputs = [t for t in (*tables, *map(self.shelf.read, files)) if t.num_rows]
+        if not inputs:
+            return
+        whole = stack(inputs)
+        if len(inputs) > 1 and len({reader for reader, _ in uses}) > 1:
+            whole = self.stock.merged_between(node, whole, needs)
+        self.tables.offer(f"all_{node.id}", whole)
+
+    def _derive(self, derived: Derived) -> list[pa.Table]:
+        (low, high), given = self._final(derived), self.tables.columns.get(f"all_{derived.parent}")
+        if low >= high or given is None:
+            return []
+        started = time.perf_counter()
+        asked = replace(derived, parts=tuple(p for p in derived.parts if p.name in given))
+        table = query(derive_sql(asked, self.plan.node(derived.parent).window), {"low": low, "high": high})
+        self.tables.offer(f"new_{derived.id}", table)
+        self.report.time(f"derive {derived.id}", table.num_rows, time.perf_counter() - started)
+        return [table]
+
+    def _results(self) -> None:
+        """One statement for all windows of queries that are alike."""
+        by_query: dict[str, list[int]] = {}
+        for i, step in self.compiled.emissions.items():
+            if self.emitted[i][0] < self.emitted[i][1] and self._has_input(step):
+                by_query.setdefault(self.plan.emissions[i].query, []).append(i)
+        for name, emissions in by_query.items():
+            started = time.perf_counter()
+            table = query(*self._result_sql(name, emissions))
+            show(self.stock.shelf.task, self.report, self.plan.alike[name], table, "work")
+            self.report.time(f"emit {name}", table.num_rows, time.perf_counter() - started)
+
+    def _result_sql(self, name: str, emissions: list[int]) -> tuple[str, dict[str, int]]:
+        """The statement for a query's windows that close now: those with a common source in one pass, the others each by itself."""
+        together: dict[str, list[int]] = {}
+        for i in emissions:
+            if i in self.compiled.bundles:
+                together.setdefault(self.compiled.bundles[i][1], []).append(i)
+        together = {source: members for source, members in together.items() if len(members) > 1}
+        texts = [self._bundle_sql(name, source, members) for source, members in together.items()]
+        alone = [i for i in emissions if i not in {i for m in together.values() for i in m}]
+        bounds = {f"{side}_{i}": self.emitted[i][k] for i in alone for k, side in enumerate(("low", "high"))}
+        return " UNION ALL ".join([*texts, *(self.compiled.emissions[i].sql for i in alone)]), bounds
+
+    def _bundle_sql(self, name: str, source: str, emissions: list[int]) -> str:
+        asked, node, members = self.plan.query(name), self.plan.node(source), [self._member(i) for i in emissions]
+        self.tables.offer(bundle_name(asked, node), pa.table(bundle_facts(node.window, members)))
+        return bundle_sql(asked, node, members)
+
+    def _member(self, number: int) -> Member:
+        emission = self.plan.emissions[number]
+        derived = self.plan.node(emission.nodes[0])
+        assert isinstance(derived, Derived)
+        return emission, derived, self.emitted[number]
+
+    def _has_input(self, step: EmissionStep) -> bool:
+        """Rows of a result reach all of its nodes, so where one has nothing there is no result."""
+        found: set[str] = set().union(*(self.tables.columns.get(n, set()) for n in step.inputs))
+        return all(n in self.tables.columns for n in step.inputs) and step.parts <= found

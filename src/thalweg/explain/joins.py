@@ -1,0 +1,107 @@
+"""From a plan to the joins that EXPLAIN shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from thalweg.compile.retention import changes_id
+from thalweg.explain.costs import paper_costs
+from thalweg.explain.measured import LastBatch
+from thalweg.explain.model import Expected, InputView, JoinRun, JoinView, NodeView
+from thalweg.explain.nodes import input_estimates
+from thalweg.explain.steps import join_steps
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
+from thalweg.optimizer.cost.early_aggregation import plan_name
+from thalweg.optimizer.join_plans import BEST, Considered, JoinChoice
+from thalweg.optimizer.planner import WindowPlanner, input_statistics, join_statistics
+from thalweg.plan.nodes import Emission, Join, Plan
+from thalweg.plan.shape import shape_of
+from thalweg.plan.sides import sides_of
+from thalweg.statistics.known import Known
+from thalweg.statistics.records import JoinStatistics
+
+SETTINGS = {"plan.early_aggregation": "early_aggregation", "plan.evaluate": "evaluate", "plan.join": "join"}
+"""What narrows the choice of a join's plan."""
+
+
+def join_views(plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], last: LastBatch, one: str | None) -> tuple[JoinView, ...]:
+    """The join queries of a plan, or the one that is asked for."""
+    reader = _Reader(plan, planner, views, last)
+    return tuple(reader.view(q) for q in plan.queries if not q.windows and one in (None, q.name))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the joins of a plan, with what is expected of them and what was measured."""
+
+    plan: Plan
+    planner: WindowPlanner
+    nodes: Mapping[str, NodeView]
+    last: LastBatch
+
+    def view(self, query: Query) -> JoinView:
+        """Everything of one query."""
+        known = self.planner.known
+        statistics = join_statistics(known, query)
+        plans, settings = self.planner.considered(query), _narrowing(self.planner.config)
+        runs = tuple(self._run(query, e, plans, statistics) for e in self.plan.given_to(query.name))
+        leader = next(first for first, names in self.plan.alike.items() if query.name in names)
+        return JoinView(
+            query=query,
+            inputs=_inputs(query, known),
+            statistics=statistics,
+            groups=known.groups(query),
+            batch=known.batch(query.streams),
+            runs=runs,
+            plans=plans,
+            settings=settings,
+            freely=_with(self.planner, BEST, BEST, BEST).considered(query)[0] if settings else plans[0],
+            paper=paper_costs(query, statistics, runs[-1].choice.method),
+            finished=self.last.step("finish", leader),
+            changes=self.last.node(changes_id(self.plan, query)) if query.changes else None,
+        )
+
+    def _run(self, query: Query, emission: Emission, plans: tuple[Considered, ...], statistics: JoinStatistics) -> JoinRun:
+        join = self.plan.join(emission.nodes[0])
+        shape, cost = shape_of(self.plan, join), self._cost(query, join, plans)
+        return JoinRun(
+            join=join,
+            emission=emission,
+            queries=self.plan.queries_of(join.id),
+            sides=tuple(self.nodes[id] for id in join.sides),
+            cost=cost,
+            expected=_alone(cost, input_estimates(self.plan, join, statistics)),
+            steps=join_steps(shape, query),
+            measured=self.last.node(join.id),
+        )
+
+    def _cost(self, query: Query, join: Join, plans: tuple[Considered, ...]) -> Considered:
+        """What a running plan is expected to cost, also where the settings would no longer choose it."""
+        runs = JoinChoice(tuple(self.plan.fragment(s).early for s in join.sides), join.evaluate, join.method, join.invalidate)
+        if (found := next((p for p in plans if p.choice == runs), None)) is not None:
+            return found
+        chosen = _with(self.planner, plan_name(runs.early), runs.evaluate, runs.method).considered(query)[0]
+        return Considered(runs, chosen.estimate)
+
+
+def _alone(cost: Considered, inputs: list[Expected]) -> Expected:
+    """What a join takes besides its inputs."""
+    rows = cost.estimate.state_rows - sum(i.state_rows for i in inputs)
+    return Expected(state_rows=max(rows, 0.0), nanos=cost.estimate.nanos - sum(i.nanos for i in inputs))
+
+
+def _inputs(query: Query, known: Known) -> tuple[InputView, ...]:
+    """Each input, whatever plan it is kept by."""
+    figures = [known.input(side) for side in sides_of(query, (True,) * len(query.inputs))]
+    return tuple(InputView(i, input_statistics(f, not i.is_stream), f) for i, f in zip(query.inputs, figures, strict=True))
+
+
+def _with(planner: WindowPlanner, early: str, evaluate: str, join: str) -> WindowPlanner:
+    return replace(planner, config=replace(planner.config, early_aggregation=early, evaluate=evaluate, join=join))
+
+
+def _narrowing(config: Config) -> tuple[str, ...]:
+    """The settings that leave less than all plans open."""
+    return tuple(f"{key} = {value}" for key, name in SETTINGS.items() if (value := getattr(config, name)) != BEST)

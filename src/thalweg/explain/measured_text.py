@@ -1,0 +1,60 @@
+"""What the last batch measured of a join's steps and of what they keep, beside what was expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from thalweg.explain.model import Expected, JoinView, Measured
+from thalweg.explain.words import cut, number, short_ids
+
+NAME = 38
+HEADS = (("rows", 9), ("expected", 10), ("ms", 9), ("expected", 10), ("state rows", 12), ("expected", 10), ("bytes", 8))
+Row = tuple[str, tuple[float | None, ...]]
+"""The name of a step, and a cell for each column."""
+
+
+def measured_lines(view: JoinView) -> Iterator[str]:
+    """A line per step, then what was measured and expected of all."""
+    rows = list(measured_rows(view))
+    yield f"{'measured':<{NAME}}" + "".join(f"{head:>{width}}" for head, width in HEADS)
+    yield from (_line(name, cells) for name, cells in rows)
+    e, seconds = view.run.cost.estimate, view.statistics.batch / 1e6
+    sums = [sum(c[n] or 0 for _, c in rows) for n in (2, 4, 6)]
+    yield _line("in all", (None, None, sums[0], e.nanos / 1e6 * seconds, sums[1], e.state_rows, sums[2]))
+
+
+def measured_rows(view: JoinView) -> Iterator[Row]:
+    """Every step that ran, in order; the state stands with the last step of what keeps it."""
+    aliases = {s.id: i.given.alias for r in view.runs for s, i in zip(r.sides, view.inputs, strict=True)}
+    seconds = view.statistics.batch / 1e6
+    for side in view.sides:
+        if side.measured is not None:
+            name = f"{aliases[side.id]} ({short_ids(side.id)})"
+            if "lift" in side.measured.times:
+                yield f"lift {name}", _ran(side.measured, "lift", side.expected.rows_out, side.expected.nanos / 1e6 * seconds)
+            yield f"keep {name}", _kept(side.measured, side.expected)
+    for run in view.runs:
+        if run.measured is not None:
+            evaluate = run.join.evaluate
+            yield evaluate, _ran(run.measured, evaluate, None, run.expected.nanos / 1e6 * seconds)
+            if run.measured.state_rows or "keep" in run.measured.times:
+                yield f"keep {short_ids(run.join.id)}", _kept(run.measured, run.expected)
+    if view.finished is not None:
+        yield "finish", (view.finished[0], None, view.finished[1], None, None, None, None)
+    if view.changes is not None:
+        yield "keep what changes are told from", _kept(view.changes, Expected())
+
+
+def _ran(state: Measured, action: str, rows: float | None, millis: float) -> tuple[float | None, ...]:
+    count, took = state.times.get(action, (None, None))
+    return count, rows, took, millis, None, None, None
+
+
+def _kept(state: Measured, expected: Expected) -> tuple[float | None, ...]:
+    rows, took = state.times.get("keep", (None, None))
+    return rows, None, took, None, state.state_rows, expected.state_rows or None, state.state_bytes
+
+
+def _line(name: str, cells: tuple[float | None, ...]) -> str:
+    texts = ("" if c is None else number(c) for c in cells)
+    return (f"{cut(name, NAME - 1):<{NAME}}" + "".join(f"{t:>{w}}" for t, (_, w) in zip(texts, HEADS, strict=True))).rstrip()

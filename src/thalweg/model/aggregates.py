@@ -1,0 +1,307 @@
+"""Aggregate functions declare what they can do; no rule guesses from a name.
+
+A function is *lifted* from rows into parts (partial aggregates), parts of pieces of a window are *combined*, and the
+parts of the whole window are *lowered* to the result. All three are SQL that the engine runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from thalweg.model.query import Aggregate
+
+INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
+
+
+@dataclass(frozen=True)
+class Call:
+    """The SQL of one call as a lift sees it: arguments, the event-time column, the FILTER condition."""
+
+    args: tuple[str, ...]
+    time: str
+    where: str | None = None
+    types: tuple[str, ...] = ()
+
+    def of(self, function: str, inner: str, only: str | None = None) -> str:
+        """An aggregate over the rows that satisfy the FILTER and `only`."""
+        conditions = [f"({c})" for c in (self.where, only) if c]
+        return f"{function}({inner})" + (f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else "")
+
+    def one(self, value: str, only: str | None = None, other: str | None = None) -> str:
+        """A value of a single row that satisfies the FILTER and `only`; else `other`, or NULL."""
+        conditions = [f"({c})" for c in (self.where, only) if c]
+        otherwise = f" ELSE {other}" if other else ""
+        return f"CASE WHEN {' AND '.join(conditions)} THEN {value}{otherwise} END" if conditions else value
+
+
+@dataclass(frozen=True)
+class Part:
+    """One column of partial aggregate: how rows become it, and how several become one.
+
+    `unit` is the part of a single row, `weigh` that of as many equal pieces as a weight says. `wide` is the type in which a
+    unit must be weighed, where its own would be too small.
+    `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists.
+    """
+
+    kind: str
+    lift: Callable[[Call], str]
+    combine: Callable[[str], str]
+    inverse: Callable[[str, str], str] | None = None
+    unit: Callable[[Call], str] = lambda c: c.one(c.args[0])
+    weigh: Callable[[str, str], str] = lambda part, weight: part
+    wide: Callable[[Call], str | None] = lambda c: None
+
+
+@dataclass(frozen=True)
+class AggregateFunction:
+    """What an aggregate is and can do.
+
+    overlap_safe: combining overlapping pieces gives the same result (MIN, MAX, sets).
+    holistic: parts have no bounded size, they hold the rows' values.
+    numeric: arguments must be numbers.
+    wide: the name of the same function of numbers whose sum no number may hold.
+    """
+
+    name: str
+    arity: int
+    parts: tuple[Part, ...]
+    lower: Callable[[tuple[str, ...], tuple[str, ...], tuple[str, ...]], str]
+    overlap_safe: bool = False
+    holistic: bool = False
+    numeric: bool = False
+    params: int = 0
+    wide: str | None = None
+
+    @property
+    def invertible(self) -> bool:
+        """Whether a piece can be taken back out of a whole."""
+        return all(p.inverse is not None for p in self.parts)
+
+
+def _sum(column: str) -> str:
+    return f"sum({column})"
+
+
+def _minus(whole: str, piece: str) -> str:
+    return f"{whole} - {piece}"
+
+
+def _times(part: str, weight: str) -> str:
+    return f"{part} * {weight}"
+
+
+def _wide(call: Call) -> str | None:
+    """A product of a number and a count, without an overflow and without rounding."""
+    kind = call.types[0] if call.types else ""
+    if kind in ("BIGINT", "UBIGINT"):
+        return "HUGEINT"
+    return "DOUBLE" if kind == "FLOAT" else "BIGINT" if kind in INTEGERS and kind != "HUGEINT" else None
+
+
+def _present(arg: int) -> Callable[[Call], str | None]:
+    return lambda c: f"{c.args[arg]} IS NOT NULL"
+
+
+def _same(function: str, arg: int = 0) -> Part:
+    """A part that is combined by the function that made it."""
+    return Part(function, lambda c: c.of(function, c.args[arg]), lambda col: f"{function}({col})")
+
+
+def _extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call], str | None]) -> Part:
+    """The least or greatest (order, value) pair; ties are broken by the value, so that no batch split changes it."""
+    return Part(
+        function + "_pair",
+        lambda c: c.of(function, ordered(c), only(c)),
+        lambda col: f"{function}({col})",
+        unit=lambda c: c.one(ordered(c), only(c)),
+    )
+
+
+def _lower_count(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
+    return f"TRY_CAST(coalesce({parts[0]}, 0) AS BIGINT)"
+
+
+def _lower_sum(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
+    return f"TRY_CAST({parts[0]} AS BIGINT)" if types[0] in INTEGERS else parts[0]
+
+
+# A DECIMAL of more digits than this is summed in two halves of its digits: a sum of a few of them may have more than 38.
+NARROW_DIGITS = 28
+_HALF = 10**19
+
+
+def is_wide(type_: str) -> bool:
+    """Whether a sum of a few values of a type may be too large for any number."""
+    return type_.startswith("DECIMAL(") and int(type_[8:].split(",")[0]) > NARROW_DIGITS
+
+
+def _digits(value: str) -> str:
+    return f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"
+
+
+def _half(kind: str, operator: str) -> Part:
+    return Part(
+        kind,
+        lambda c: c.of("sum", f"{_digits(c.args[0])} {operator} {_HALF}"),
+        _sum,
+        _minus,
+        unit=lambda c: c.one(f"({_digits(c.args[0])} {operator} {_HALF})"),
+        weigh=_times,
+    )
+
+
+HIGH, LOW = _half("sum_high", "//"), _half("sum_low", "%")
+
+
+def _lower_wide(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
+    """The two halves as one number; NULL where it has more than 38 digits."""
+    scale = int(types[0].rstrip(")").split(",")[1])
+    digits = f"TRY_CAST(TRY({parts[0]}::HUGEINT * {_HALF} + {parts[1]}::HUGEINT) AS DECIMAL(38,0))"
+    return f"{digits} * CAST('{10**-scale:.{scale}f}' AS DECIMAL({max(scale, 1)},{scale}))" if scale else digits
+
+
+def _spread(divisor: str, root: bool) -> Callable[[tuple[str, ...], tuple[str, ...], tuple[str, ...]], str]:
+    def lower(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
+        p = parts[0]
+        value = f"CASE WHEN {p}.n > {1 if '-' in divisor else 0} THEN greatest({p}.m2, 0) / ({p}.{divisor}) END"
+        return f"sqrt({value})" if root else value
+
+    return lower
+
+
+# Chan's parallel form: sums of squares would cancel where the mean is large beside the spread.
+_MERGE_MOMENTS = (
+    "lambda x, y: {'n': x.n + y.n, 'mean': x.mean + (y.mean - x.mean) * y.n / (x.n + y.n), "
+    "'m2': x.m2 + y.m2 + (y.mean - x.mean) * (y.mean - x.mean) * x.n * y.n / (x.n + y.n)}"
+)
+
+
+def _noise(value: str) -> str:
+    """What a value adds to the squared distance by itself: nothing, but NaN where it is infinite or NaN."""
+    return f"0 * ({value})::DOUBLE"
+
+
+def _weighed_moments(part: str, weight: str) -> str:
+    """So many equal pieces."""
+    return f"{{'n': {part}.n * {weight}, 'mean': {part}.mean, 'm2': {part}.m2 * {weight}}}"
+
+
+SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times, wide=_wide)
+COUNT = Part(
+    "count",
+    lambda c: c.of("count", c.args[0]),
+    _sum,
+    _minus,
+    unit=lambda c: c.one("1::BIGINT", f"{c.args[0]} IS NOT NULL", "0::BIGINT"),
+    weigh=_times,
+)
+ROWS = Part("rows", lambda c: c.of("count", "*"), _sum, _minus, unit=lambda c: c.one("1::BIGINT", other="0::BIGINT"), weigh=_times)
+MOMENTS = Part(
+    "moments",
+    lambda c: (
+        f"{{'n': {c.of('count', c.args[0])}::DOUBLE, 'mean': {c.of('avg', f'({c.args[0]})::DOUBLE')}, "
+        f"'m2': {c.of('var_pop', f'({c.args[0]})::DOUBLE')} * {c.of('count', c.args[0])} + {c.of('max', _noise(c.args[0]))}}}"
+    ),
+    lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
+    unit=lambda c: c.one(f"{{'n': 1::DOUBLE, 'mean': ({c.args[0]})::DOUBLE, 'm2': {_noise(c.args[0])}}}", f"{c.args[0]} IS NOT NULL"),
+    weigh=lambda part, weight: f"CASE WHEN {part} IS NOT NULL THEN {_weighed_moments(part, weight)} END",
+)
+VALUES = Part(
+    "values",
+    lambda c: c.of("list", f"({c.args[0]})::DOUBLE", f"{c.args[0]} IS NOT NULL"),
+    lambda col: f"flatten(list({col}) FILTER (WHERE {col} IS NOT NULL))",
+    unit=lambda c: c.one(f"[({c.args[0]})::DOUBLE]", f"{c.args[0]} IS NOT NULL"),
+    weigh=lambda part, weight: f"flatten(list_transform(range(({weight})::BIGINT), lambda i: {part}))",
+)
+SET = Part(
+    "set",
+    lambda c: c.of("list", f"DISTINCT {c.args[0]}", f"{c.args[0]} IS NOT NULL"),
+    lambda col: f"list_distinct(flatten(list({col}) FILTER (WHERE {col} IS NOT NULL)))",
+    unit=lambda c: c.one(f"[{c.args[0]}]", f"{c.args[0]} IS NOT NULL"),
+)
+
+
+def _pair(order: int | None, value: int) -> Callable[[Call], str]:
+    return lambda c: f"{{'o': {c.time if order is None else c.args[order]}, 'v': {c.args[value]}}}"
+
+
+def _quantile(values: str, fraction: str) -> str:
+    return f"list_aggregate({values}, 'quantile_cont', {fraction})::DOUBLE"
+
+
+def _define(*functions: AggregateFunction) -> dict[str, AggregateFunction]:
+    return {f.name: f for f in functions}
+
+
+AGGREGATES: dict[str, AggregateFunction] = _define(
+    AggregateFunction("COUNT_ROWS", 0, (ROWS,), _lower_count),
+    AggregateFunction("COUNT", 1, (COUNT,), _lower_count),
+    AggregateFunction("SUM", 1, (SUM,), _lower_sum, numeric=True, wide="SUM_WIDE"),
+    AggregateFunction("AVG", 1, (SUM, COUNT), lambda p, t, a: f"{p[0]}::DOUBLE / nullif({p[1]}, 0)", numeric=True, wide="AVG_WIDE"),
+    AggregateFunction("SUM_WIDE", 1, (HIGH, LOW), _lower_wide, numeric=True),
+    AggregateFunction(
+        "AVG_WIDE", 1, (HIGH, LOW, COUNT), lambda p, t, a: f"({_lower_wide(p, t, a)})::DOUBLE / nullif({p[2]}, 0)", numeric=True
+    ),
+    AggregateFunction("MIN", 1, (_same("min"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("MAX", 1, (_same("max"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BOOL_AND", 1, (_same("bool_and"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BOOL_OR", 1, (_same("bool_or"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("VAR_POP", 1, (MOMENTS,), _spread("n", False), numeric=True),
+    AggregateFunction("VAR_SAMP", 1, (MOMENTS,), _spread("n - 1", False), numeric=True),
+    AggregateFunction("STDDEV_POP", 1, (MOMENTS,), _spread("n", True), numeric=True),
+    AggregateFunction("STDDEV_SAMP", 1, (MOMENTS,), _spread("n - 1", True), numeric=True),
+    AggregateFunction("MIN_BY", 2, (_extreme("min", _pair(1, 0), _present(1)),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction("MAX_BY", 2, (_extreme("max", _pair(1, 0), _present(1)),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction("FIRST", 1, (_extreme("min", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction("LAST", 1, (_extreme("max", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
+    AggregateFunction("COUNT_DISTINCT", 1, (SET,), lambda p, t, a: f"coalesce(len({p[0]}), 0)::BIGINT", overlap_safe=True, holistic=True),
+    AggregateFunction("MEDIAN", 1, (VALUES,), lambda p, t, a: _quantile(p[0], "0.5"), holistic=True, numeric=True),
+    AggregateFunction(
+        "PERCENTILE",
+        1,
+        (VALUES,),
+        lambda p, t, a: _quantile(p[0], a[0]),
+        holistic=True,
+        numeric=True,
+        params=1,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class PartColumn:
+    """A part of some aggregate as a column of a fragment. Its name is its meaning, so equal parts are shared."""
+
+    name: str
+    lift: str
+    combine: str
+    inverse: str | None = None
+    unit: str = ""
+    wide: str | None = None
+
+
+def part_columns(aggregate: Aggregate, time: str) -> tuple[PartColumn, ...]:
+    """The partial-aggregate columns that a call needs; `time` is the SQL of the event time in microseconds."""
+    function = AGGREGATES[aggregate.function]
+    call = Call(tuple(a.sql for a in aggregate.args), time, aggregate.where.sql if aggregate.where else None, _types(aggregate))
+    return tuple(_column(p, call) for p in function.parts)
+
+
+def _types(aggregate: Aggregate) -> tuple[str, ...]:
+    return tuple(a.type for a in aggregate.args)
+
+
+def _column(part: Part, call: Call) -> PartColumn:
+    lift = part.lift(call)
+    name = f"{part.kind}_{hashlib.sha256(lift.encode()).hexdigest()[:32]}"
+    inverse = part.inverse("w", "p") if part.inverse else None
+    return PartColumn(name, lift, part.combine(f'"{name}"'), inverse, part.unit(call), part.wide(call))
+
+
+def lowered(aggregate: Aggregate, time: str) -> str:
+    """The SQL that turns the combined parts of a whole window into the result of the call."""
+    function = AGGREGATES[aggregate.function]
+    names = tuple(f'"{c.name}"' for c in part_columns(aggregate, time))
+    return function.lower(names, _types(aggregate), aggregate.params)

@@ -1,0 +1,85 @@
+"""The names that a session knows: streams, relations, queries and settings, as one frozen value."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from thalweg.errors import UsageError
+from thalweg.model.query import Query
+from thalweg.model.settings import Config
+from thalweg.model.stream import Relation, Stream
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What has been declared. Every change makes a new catalog; `redefined` are the queries that may differ from what ran before."""
+
+    streams: Mapping[str, Stream] = field(default_factory=dict)
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    queries: Mapping[str, Query] = field(default_factory=dict)
+    config: Config = field(default_factory=Config)
+    redefined: frozenset[str] = frozenset()
+
+    def with_stream(self, stream: Stream) -> Catalog:
+        """One more stream; the same declaration twice is fine, another one under the same name is not."""
+        self._free(stream.name, {n: s for n, s in self.streams.items() if s != stream}, self.relations)
+        reserved = [c.name for c in stream.columns if c.name.startswith("__")]
+        if reserved:
+            raise UsageError(
+                f"column {reserved[0]} of stream {stream.name} begins with two underscores", "rename it: such names are reserved"
+            )
+        return replace(self, streams={**self.streams, stream.name: stream})
+
+    def with_relation(self, relation: Relation) -> Catalog:
+        """One more static table."""
+        self._free(relation.name, self.streams, {n: r for n, r in self.relations.items() if r != relation})
+        return replace(self, relations={**self.relations, relation.name: relation})
+
+    def with_query(self, query: Query) -> Catalog:
+        """One more query."""
+        if query.name in self.queries:
+            hint = f"replace it (CREATE OR REPLACE QUERY {query.name} AS ...), or use another name"
+            raise UsageError(f"query {query.name} exists already", hint)
+        return replace(self, queries={**self.queries, query.name: query})
+
+    def with_other_query(self, query: Query) -> Catalog:
+        """With a query in the place of another of its name, or one more."""
+        return replace(self, queries={**self.queries, query.name: query}, redefined=self.redefined | {query.name})
+
+    def without_query(self, name: str) -> Catalog:
+        """Without a query that exists."""
+        known(name, self.queries, "query")
+        return replace(self, queries={n: q for n, q in self.queries.items() if n != name})
+
+    def without_stream(self, name: str) -> Catalog:
+        """Without a stream that no query reads."""
+        known(name, self.streams, "stream")
+        users = [q.name for q in self.queries.values() if name in q.streams]
+        if users:
+            raise UsageError(f"stream {name} is read by {', '.join(users)}", "drop these queries first")
+        return replace(self, streams={n: s for n, s in self.streams.items() if n != name})
+
+    def without_relation(self, name: str) -> Catalog:
+        """Without a static table."""
+        known(name, self.relations, "table")
+        users = [q.name for q in self.queries.values() if name in q.relations]
+        if users:
+            raise UsageError(f"table {name} is read by {', '.join(users)}", "drop these queries first")
+        return replace(self, relations={n: r for n, r in self.relations.items() if n != name})
+
+    def _free(self, name: str, *taken: Mapping[str, object]) -> None:
+        found = next((n for t in taken for n in t if n.lower() == name.lower()), None)
+        if found is not None:
+            raise UsageError(f"{found} is declared already, with another definition", "use another name, or drop the first one")
+
+
+def known(name: str, names: Iterable[str], what: str) -> None:
+    """Refuse a name that nothing has, with the nearest that something has."""
+    names = list(names)
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]}?" if near else (f"there is {', '.join(sorted(names))}" if names else f"there is no {what} yet")
+    raise UsageError(f"no {what} named {name}", hint)

@@ -1,0 +1,251 @@
+"""A query as a frozen value: what it reads, joins, groups by, computes and emits.
+
+An expression over the rows of several inputs has each column quoted with the input's name before it (`"b.price"`: one identifier).
+What reads a single input has a second, `own` form with the bare columns of that input (`"price"`), so that queries
+that give a stream other names still share its state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import gcd
+
+from thalweg.expr.nodes import Expr
+from thalweg.expr.quoting import identifier
+from thalweg.model.target import Target
+from thalweg.model.windows import NamedWindow, duration_text
+
+RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED = "range", "tumble", "unbounded", "static", "windowed"
+DELETED = "deleted"
+WINDOW_COLUMNS = {"window_id": "VARCHAR", "window_start": "TIMESTAMP", "window_end": "TIMESTAMP"}
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A call of an aggregate function: `SUM(price) FILTER (WHERE channel = 'web')`.
+
+    `params` are constants of the function itself, such as the fraction of PERCENTILE.
+    """
+
+    function: str
+    args: tuple[Expr, ...] = ()
+    where: Expr | None = None
+    params: tuple[str, ...] = ()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """What it reads of a row: its arguments and its condition."""
+        return (*self.args, *(() if self.where is None else (self.where,)))
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column of the result, over `"k0"`, `"k1"`, ... (grouping keys), `"a0"`, ... (aggregates) and the window columns."""
+
+    name: str
+    expr: Expr
+
+    @property
+    def sql(self) -> str:
+        """What the engine runs."""
+        return self.expr.sql
+
+    @property
+    def type(self) -> str:
+        """The type of the column."""
+        return self.expr.type
+
+
+@dataclass(frozen=True, order=True)
+class ColumnRef:
+    """A column of the n-th input."""
+
+    input: int
+    name: str
+
+
+@dataclass(frozen=True)
+class QueryInput:
+    """A stream with its window, or a static table, under the name that it has in the query.
+
+    `kind` is RANGE or TUMBLE with a `length` in microseconds, UNBOUNDED, STATIC for a table, or WINDOWED where the windows of the
+    results are the only ones.
+    `where` are the conditions that read this input alone, over its bare columns, in normal order.
+    """
+
+    alias: str
+    source: str
+    kind: str
+    length: int | None = None
+    where: tuple[Expr, ...] = ()
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether rows keep coming."""
+        return self.kind != STATIC
+
+
+@dataclass(frozen=True)
+class Term:
+    """An expression over the row, or the joined row; `bare` is its form over the bare columns where it reads one input alone."""
+
+    expr: Expr
+    columns: tuple[ColumnRef, ...]
+    bare: Expr | None = None
+
+    @property
+    def sql(self) -> str:
+        """What the engine runs."""
+        return self.expr.sql
+
+    @property
+    def type(self) -> str:
+        """The type of its values."""
+        return self.expr.type
+
+    @property
+    def own(self) -> str | None:
+        """What the engine runs over the rows of the one input."""
+        return None if self.bare is None else self.bare.sql
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The inputs that it reads."""
+        return tuple(sorted({c.input for c in self.columns}))
+
+
+@dataclass(frozen=True)
+class Equality:
+    """`left = right`: each side reads one input, both are of the same type."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True)
+class QueryAggregate:
+    """An aggregate over the rows, or over joined rows.
+
+    Where it reads one `input` alone, `call` is over the bare columns of that input; else it is over the joined row and
+    `columns` says what it reads (nothing, for COUNT(*)).
+    """
+
+    call: Aggregate
+    input: int | None = None
+    columns: tuple[ColumnRef, ...] = ()
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked: inputs with their windows, what makes their rows partners, grouping, aggregates, and when results are emitted.
+
+    With `windows` (of one input) a result is emitted per group and instance that has closed, with `every` per group at each multiple
+    of so many microseconds (with `changes` only where it changed), and with neither of them the rows of the join are the result.
+    Outputs are over `"k0"`, ... (grouping keys), `"a0"`, ... (aggregates) and the columns of the window; without aggregates they are over
+    the joined row, and `columns` are what they read.
+    State: what aggregates keep per group and open slot of the widest window; the rows, or the aggregation sets, of every joined window.
+    """
+
+    name: str
+    text: str
+    inputs: tuple[QueryInput, ...]
+    outputs: tuple[Output, ...]
+    equalities: tuple[Equality, ...] = ()
+    residue: tuple[Term, ...] = ()
+    columns: tuple[ColumnRef, ...] = ()
+    keys: tuple[Term, ...] = ()
+    aggregates: tuple[QueryAggregate, ...] = ()
+    having: Expr | None = None
+    windows: tuple[NamedWindow, ...] = ()
+    every: int | None = None
+    changes: bool = False
+    into: Target | None = None
+
+    @property
+    def meaning(self) -> Query:
+        """What is asked, whoever asks it and wherever the results go."""
+        return replace(self, name="", text="", into=None)
+
+    @property
+    def stream(self) -> str:
+        """The source of the first input: the only one, where results are of windows."""
+        return self.inputs[0].source
+
+    @property
+    def where(self) -> tuple[Expr, ...]:
+        """The conditions on the rows of the first input."""
+        return self.inputs[0].where
+
+    @property
+    def calls(self) -> tuple[Aggregate, ...]:
+        """The aggregates without where they come from."""
+        return tuple(a.call for a in self.aggregates)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams that it reads, each once."""
+        return tuple(dict.fromkeys(i.source for i in self.inputs if i.is_stream))
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The static tables that it reads, each once."""
+        return tuple(dict.fromkeys(i.source for i in self.inputs if not i.is_stream))
+
+    @property
+    def slot(self) -> int:
+        """The widest slot that every window and the distance of two instants are a whole number of."""
+        return gcd(self.every or 0, *(i.length or 0 for i in self.inputs))
+
+
+def windowed(
+    name: str,
+    stream: str,
+    where: tuple[Expr, ...],
+    keys: tuple[Expr, ...],
+    windows: tuple[NamedWindow, ...],
+    aggregates: tuple[Aggregate, ...],
+    outputs: tuple[Output, ...],
+    having: Expr | None = None,
+    text: str = "",
+    into: Target | None = None,
+) -> Query:
+    """A query over the windows of one stream, whatever name it has for it."""
+    return Query(
+        name=name,
+        text=text,
+        inputs=(QueryInput(stream, stream, WINDOWED, where=where),),
+        keys=tuple(Term(k, (), k) for k in keys),
+        windows=windows,
+        aggregates=tuple(QueryAggregate(a, 0) for a in aggregates),
+        outputs=outputs,
+        having=having,
+        into=into,
+    )
+
+
+def window_text(given: QueryInput) -> str:
+    """The window of an input as SQL has it.
+
+    >>> window_text(QueryInput("b", "bid", RANGE, 3_600_000_000))
+    '[RANGE 1 hour]'
+    """
+    length = f" {duration_text(given.length)}" if given.length is not None else ""
+    return f"[{given.kind.upper()}{length}]" if given.is_stream else ""
+
+
+def joined_name(alias: str, column: str) -> str:
+    """The name of a column in a joined row.
+
+    >>> joined_name("b", "price")
+    'b.price'
+    """
+    return f"{alias}.{column}"
+
+
+def flat(alias: str, column: str) -> str:
+    """The identifier of a column in a joined row.
+
+    >>> print(flat("b", "price"))
+    "b.price"
+    """
+    return identifier(joined_name(alias, column))

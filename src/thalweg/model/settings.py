@@ -1,0 +1,101 @@
+"""Settings of a session, from `SET key = value`, `--set key=value` or Python."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from thalweg.errors import UsageError
+
+N = TypeVar("N", int, float)
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "plan.windows": ("naive", "shared", "paper", "best"),
+    "plan.evaluate": ("best", "snapshot", "delta", "expiry", "materialize"),
+    "plan.join": ("best", "hash", "loop"),
+    "plan.exchange": ("best", "always"),
+    "plan.scan": ("best", "table"),
+    "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
+}
+_EARLY = re.compile(r"best|lap|eap[01]+")
+FEATURES = ("sparse", "tiling", "chains", "prefix", "slots", "search")
+KEYS = {
+    "plan.windows": "how windows are computed: naive, shared, paper or best",
+    "plan.early_aggregation": "which inputs of a join are aggregated first: LAP (none), EAP10, EAP11, ..., or best",
+    "plan.evaluate": "how aggregates over joins are evaluated: snapshot, delta, expiry, materialize or best",
+    "plan.join": "how partners are found: hash, loop (nested loops) or best",
+    "plan.invalidate": "when rows of a join are forgotten: slot, probe, probe-and-insert, probe-all or both-all",
+    "plan.exchange": "best: a batch that makes few rows is worked on without an exchange; always: never so",
+    "plan.scan": "best: one reader of a Parquet file computes while it reads; table: rows are read first, then computed with",
+    "partitions": "hash ranges of state and parallel tasks; default: the cores of the Spark session",
+    "durable": "true: a batch is flushed to disk before it counts, so that a power cut loses nothing; false: never so",
+    "trigger": "seconds between micro-batches; 0 runs them one after another",
+    **{f"plan.windows.{f}": f"whether the plan `best` may use {f}: true or false" for f in FEATURES},
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings in force."""
+
+    windows: str = "best"
+    early_aggregation: str = "best"
+    evaluate: str = "best"
+    join: str = "best"
+    invalidate: str = "slot"
+    exchange: str = "best"
+    scan: str = "best"
+    features_off: frozenset[str] = frozenset()
+    partitions: int | None = None
+    trigger: float = 0.0
+    durable: bool = True
+    given: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def plan_settings(self) -> tuple[tuple[str, str], ...]:
+        """What was set of plans, in order of name."""
+        return tuple(sorted((k, v.lower()) for k, v in self.given if k.startswith("plan.")))
+
+
+def with_setting(config: Config, key: str, value: str) -> Config:
+    """A configuration with one more setting, or an error that says what exists."""
+    key = key.lower()
+    if key not in KEYS:
+        near = difflib.get_close_matches(key, KEYS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"settings are {', '.join(sorted(KEYS))}"
+        raise UsageError(f"unknown setting {key}", hint)
+    if key in CHOICES and value.lower() not in CHOICES[key]:
+        raise UsageError(f"{key} can't be {value!r}", f"use one of {', '.join(CHOICES[key])}")
+    config = replace(config, given=(*(g for g in config.given if g[0] != key), (key, value)))
+    if key == "plan.early_aggregation":
+        if not _EARLY.fullmatch(value.lower()):
+            raise UsageError(f"{key} can't be {value!r}", "use best, LAP, or EAP with a digit 0 or 1 for each input, as EAP10")
+        return replace(config, early_aggregation="best" if value.lower() == "best" else value.upper())
+    if key in CHOICES:
+        return replace(config, **{key.removeprefix("plan."): value.lower()})  # type: ignore[arg-type]
+    if key == "partitions":
+        return replace(config, partitions=_number(key, value, int, 1))
+    if key == "trigger":
+        return replace(config, trigger=_number(key, value, float, 0))
+    if key == "durable":
+        return replace(config, durable=_flag(key, value))
+    feature = frozenset({key.rpartition(".")[2]})
+    return replace(config, features_off=config.features_off - feature if _flag(key, value) else config.features_off | feature)
+
+
+def _number(key: str, value: str, kind: type[N], least: float) -> N:
+    try:
+        number = kind(value)
+    except ValueError:
+        number = kind(-1)
+    if not least <= number < float("inf"):
+        raise UsageError(f"{key} can't be {value!r}", f"use a number of at least {least}")
+    return number
+
+
+def _flag(key: str, value: str) -> bool:
+    if value.lower() not in ("true", "false"):
+        raise UsageError(f"{key} can't be {value!r}", "use true or false")
+    return value.lower() == "true"

@@ -1,0 +1,100 @@
+"""What windows are planned together: groups over one (stream, predicates, keys), and in them kinds of aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
+from thalweg.model.query import Aggregate, Query
+from thalweg.model.windows import Window
+from thalweg.optimizer.forest import Forest
+from thalweg.optimizer.traits import Traits
+from thalweg.plan.groups import Group, group_of
+from thalweg.plan.nodes import TIME
+
+
+class Costs(Protocol):
+    """Decides how the windows of a group are computed for aggregates of a kind, and what that costs."""
+
+    def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
+        """The plan of the windows."""
+
+    def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
+        """What a plan costs per batch."""
+
+
+def grouped(queries: Iterable[Query]) -> dict[Group, list[Query]]:
+    """The windowed queries of each group."""
+    found: dict[Group, list[Query]] = {}
+    for query in queries:
+        if query.windows:
+            found.setdefault(group_of(query), []).append(query)
+    return found
+
+
+def traits_of(aggregate: Aggregate) -> Traits:
+    """What an aggregate lets the planner do."""
+    f = AGGREGATES[aggregate.function]
+    exact = not any(a.type in ("FLOAT", "DOUBLE") for a in aggregate.args)
+    return Traits(overlap_safe=f.overlap_safe, invertible=f.invertible and exact, holistic=f.holistic)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Aggregates of a group that are planned together: what they allow, who asks for them, what they keep."""
+
+    traits: Traits
+    queries: tuple[Query, ...]
+    parts: tuple[PartColumn, ...]
+
+    def parts_of(self, query: Query) -> tuple[str, ...]:
+        """The parts that one of the queries needs."""
+        own = {p.name for parts in _parts_by_traits(query).values() for p in parts}
+        return tuple(p.name for p in self.parts if p.name in own)
+
+    @cached_property
+    def windows(self) -> tuple[Window, ...]:
+        """The windows that are asked for."""
+        return tuple(sorted({w.window for q in self.queries for w in q.windows}))
+
+
+def cheapest_kinds(group: Group, queries: Iterable[Query], costs: Costs) -> tuple[Kind, ...]:
+    """Each kind of aggregate by itself, or all that keep no values as one kind that allows only what each of them does."""
+    apart = _kinds(queries)
+    bounded = [k for k in apart if not k.traits.holistic]
+    if len(bounded) < 2:
+        return apart
+    traits = Traits(all(k.traits.overlap_safe for k in bounded), all(k.traits.invertible for k in bounded), False)
+    parts = {p.name: p for k in bounded for p in k.parts}
+    users = {q.name: q for k in bounded for q in k.queries}
+    one = Kind(traits, tuple(users.values()), tuple(parts.values()))
+    if _kind_cost(group, one, costs) > sum(_kind_cost(group, k, costs) for k in bounded):
+        return apart
+    return (one, *(k for k in apart if k.traits.holistic))
+
+
+def _kind_cost(group: Group, kind: Kind, costs: Costs) -> float:
+    return costs.cost(group, costs.forest(group, kind.windows, kind.traits), kind.traits)
+
+
+def _kinds(queries: Iterable[Query]) -> tuple[Kind, ...]:
+    found: dict[Traits, list[tuple[Query, tuple[PartColumn, ...]]]] = {}
+    for query in queries:
+        for traits, parts in _parts_by_traits(query).items():
+            found.setdefault(traits, []).append((query, parts))
+    return tuple(
+        Kind(traits, tuple(q for q, _ in users), tuple({p.name: p for _, parts in users for p in parts}.values()))
+        for traits, users in found.items()
+    )
+
+
+def _parts_by_traits(query: Query) -> dict[Traits, tuple[PartColumn, ...]]:
+    if not query.aggregates:
+        return {Traits(overlap_safe=True, invertible=False, holistic=False): ()}
+    found: dict[Traits, dict[str, PartColumn]] = {}
+    for aggregate in query.calls:
+        found.setdefault(traits_of(aggregate), {}).update({p.name: p for p in part_columns(aggregate, TIME)})
+    return {t: tuple(p.values()) for t, p in found.items()}

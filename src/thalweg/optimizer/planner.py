@@ -1,0 +1,159 @@
+"""The planner that settings ask for and statistics inform, and when to plan again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import cast
+
+from thalweg.errors import UsageError
+from thalweg.model.query import Query
+from thalweg.model.settings import FEATURES, Config
+from thalweg.model.stream import Relation, Stream
+from thalweg.model.windows import Window
+from thalweg.optimizer.cost.steps import engine_cost
+from thalweg.optimizer.estimate import estimate
+from thalweg.optimizer.forest import Forest, Step
+from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider, may_evaluate, may_hash
+from thalweg.optimizer.plan_windows import Mode, plan_windows
+from thalweg.optimizer.traits import Features, Traits
+from thalweg.plan.groups import Group
+from thalweg.plan.nodes import Derived, Fragment, Plan
+from thalweg.plan.sides import sides_of
+from thalweg.state.manifest import Manifest, Seen
+from thalweg.statistics.constants import join_constants
+from thalweg.statistics.known import InputFigures, Known, Sampled
+from thalweg.statistics.records import InputStatistics, JoinStatistics, WindowStatistics
+
+CLEAR_GAIN = 1.25
+
+
+@dataclass(frozen=True)
+class WindowPlanner:
+    """Plans windows and joins as settings say, by what is known of the streams and tables."""
+
+    config: Config
+    known: Known = field(default_factory=Known)
+
+    def statistics(self, group: Group) -> WindowStatistics:
+        """What is known of a group, or what is assumed."""
+        return statistics_of(self.known, group)
+
+    def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
+        """The plan of the windows of a group."""
+        return _forest(tuple(sorted(windows)), traits, cast(Mode, self.config.windows), self.statistics(group), features_of(self.config))
+
+    def join(self, query: Query) -> JoinChoice:
+        """The plan of a join query."""
+        return self.considered(query)[0].choice
+
+    def considered(self, query: Query) -> tuple[Considered, ...]:
+        """The plans of a join query that the settings leave open, cheapest first."""
+        c = self.config
+        found = consider(
+            query, join_statistics(self.known, query), Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), join_constants()
+        )
+        if not found:
+            raise UsageError(f"query {query.name} has no plan {_wished(c)}", _no_plan_hint(query, c))
+        return found
+
+    def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
+        """What a plan costs per batch, in hash-aggregate updates."""
+        return engine_cost(forest, traits, self.statistics(group))
+
+
+def planner_for(
+    config: Config,
+    manifest: Manifest | None = None,
+    streams: Iterable[Stream] = (),
+    relations: Iterable[Relation] = (),
+    sampled: Sampled | None = None,
+) -> WindowPlanner:
+    """The planner of a configuration with what a manifest knows, what is declared, and what was sampled."""
+    seen = manifest.seen if manifest is not None else Seen()
+    return WindowPlanner(config, Known(seen, tuple(streams), tuple(relations), sampled or Sampled()))
+
+
+@cache
+def _forest(windows: tuple[Window, ...], traits: Traits, mode: Mode, statistics: WindowStatistics, features: Features) -> Forest:
+    return plan_windows(windows, traits, mode, statistics, features)
+
+
+def features_of(config: Config) -> Features:
+    """What the mode `best` may use."""
+    return Features(**{f: f not in config.features_off for f in FEATURES})
+
+
+def statistics_of(known: Known, group: Group) -> WindowStatistics:
+    """Rows chosen per second and batch length of the group's stream, and its number of keys."""
+    f = known.group(group)
+    rate, keys, batch = max(f.rate.value * f.share.value, 1e-6), max(f.keys.value, 1), max(f.batch.value, 1)
+    return WindowStatistics(rate=_rounded(rate), keys=_rounded(keys), batch=int(_rounded(batch)))
+
+
+def _rounded(value: float) -> float:
+    """To two digits, so that small changes make no other plan."""
+    return float(f"{value:.1e}")
+
+
+def worth_replanning(plan: Plan, candidate: Plan, known: Known) -> frozenset[str]:
+    """The queries for which another plan is clearly better by what plans are chosen by: each join by itself, those over windows together,
+    since they share fragments."""
+    joins = {q.name for q in plan.queries if not q.windows and _join_cost(plan, q, known) > CLEAR_GAIN * _join_cost(candidate, q, known)}
+    windowed = plan_cost(plan, known) > CLEAR_GAIN * plan_cost(candidate, known)
+    return frozenset(joins | ({q.name for q in plan.windowed} if windowed else set()))
+
+
+def _join_cost(plan: Plan, query: Query, known: Known) -> float:
+    """The predicted work of a join query, per second of stream."""
+    statistics, running = join_statistics(known, query), [plan.join(e.nodes[0]) for e in plan.given_to(query.name)]
+    early = [tuple(plan.fragment(s).early for s in j.sides) for j in running]
+    return sum(estimate(query, e, j.evaluate, j.method, statistics, join_constants()).nanos for j, e in zip(running, early, strict=True))
+
+
+def plan_cost(plan: Plan, known: Known) -> float:
+    """The predicted cost per batch of all windows of a plan."""
+    return sum(node_cost(plan, n, known) for n in plan.nodes if plan.has_windows(n))
+
+
+def node_cost(plan: Plan, node: Fragment | Derived, known: Known) -> float:
+    """The predicted cost of one node with window instances."""
+    lifted = node if isinstance(node, Fragment) else plan.fragment(node.base)
+    statistics = statistics_of(known, Group(lifted.source, lifted.where, lifted.columns))
+    return engine_cost(Forest((step_of(plan, node),)), Traits(holistic=lifted.holistic), statistics)
+
+
+def step_of(plan: Plan, node: Fragment | Derived) -> Step:
+    """The step of a forest that a node stands for."""
+    if isinstance(node, Fragment):
+        return Step(node.window)
+    return Step(node.window, plan.node(node.parent).window, node.how, len(node.pieces), node.factor)
+
+
+def join_statistics(known: Known, query: Query) -> JoinStatistics:
+    """What is known of a join's inputs, or what is assumed of them."""
+    inputs = tuple(input_statistics(known.input(side), side.static) for side in sides_of(query, (True,) * len(query.inputs)))
+    groups, batch = known.groups(query).value, known.batch(query.streams).value
+    return JoinStatistics(inputs, _rounded(max(groups, 1)), _rounded(batch))
+
+
+def input_statistics(figures: InputFigures, static: bool) -> InputStatistics:
+    """An input of a join after its conditions."""
+    sets, keys, chosen = _rounded(figures.sets.value), _rounded(figures.keys.value), figures.rows.value * figures.share.value
+    if static:
+        return InputStatistics(0.0, sets, keys, _rounded(max(chosen, 1)))
+    return InputStatistics(_rounded(max(chosen, 1e-6)), sets, keys)
+
+
+def _wished(config: Config) -> str:
+    wishes = {"plan.early_aggregation": config.early_aggregation, "plan.evaluate": config.evaluate, "plan.join": config.join}
+    return " and ".join(f"with {k} = {v}" for k, v in wishes.items() if v != "best")
+
+
+def _no_plan_hint(query: Query, config: Config) -> str:
+    if not may_evaluate(query, config.evaluate):
+        return "delta takes COUNT, SUM and AVG of exact numbers; use snapshot or expiry"
+    if config.join == "hash" and not may_hash(query):
+        return "no column of one input is equated with one of another; use loop"
+    return f"it has {len(query.inputs)} inputs: use LAP, or EAP with {len(query.inputs)} digits"

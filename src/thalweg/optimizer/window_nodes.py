@@ -1,0 +1,75 @@
+"""The windows of queries as nodes of a plan: fragments of rows, what is derived from them, and what is emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from thalweg.model.query import Query
+from thalweg.model.windows import Window
+from thalweg.optimizer.forest import Forest, Step, pieces
+from thalweg.optimizer.groups import Costs, Kind, cheapest_kinds, grouped
+from thalweg.plan.graph import united
+from thalweg.plan.groups import Group
+from thalweg.plan.nodes import Derived, Emission, Fragment, Plan, derived_id, fragment
+
+Sources = dict[tuple[str, Window], dict[str, tuple[str, ...]]]
+
+
+def window_nodes(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None]) -> Plan:
+    """The windows of some queries, planned together by group; `begins` is per stream where they start in mid-stream."""
+    queries = tuple(queries)
+    sources: Sources = {}
+    made: list[Fragment | Derived] = []
+    for group, members in grouped(queries).items():
+        for kind in cheapest_kinds(group, members, costs):
+            nodes = _forest_nodes(group, costs.forest(group, kind.windows, kind.traits), kind)
+            made += nodes.values()
+            _note(kind, nodes, sources)
+    emissions = tuple(e for q in queries for e in _emissions(q, sources, begins.get(q.stream)))
+    return united(made, (), emissions)
+
+
+def _note(kind: Kind, nodes: Mapping[Window, Fragment | Derived], sources: Sources) -> None:
+    """From which node each window of each query takes which parts."""
+    for query in kind.queries:
+        parts = kind.parts_of(query)
+        for window in {w.window for w in query.windows}:
+            given = sources.setdefault((query.name, window), {})
+            id = nodes[window].id
+            given[id] = given.get(id, ()) + parts
+
+
+def _emissions(query: Query, sources: Sources, begin: int | None) -> Iterable[Emission]:
+    for named in query.windows:
+        given = sources[query.name, named.window]
+        yield Emission(query.name, tuple(given), named.id, named.window, tuple(given.values()), begin, born=(begin,))
+
+
+def _forest_nodes(group: Group, forest: Forest, kind: Kind) -> dict[Window, Fragment | Derived]:
+    made: dict[Window, Fragment | Derived] = {}
+    for step in forest.steps:
+        if step.source is None:
+            made[step.window] = _lifted(group, step.window, kind)
+        else:
+            made[step.window] = _derived(made[step.source], step, kind)
+    return made
+
+
+def _lifted(group: Group, window: Window, kind: Kind) -> Fragment:
+    every = tuple(range(len(group.keys)))
+    lifted = Fragment("", group.stream, group.where, group.keys, window, kind.parts, route=(every,), holistic=kind.traits.holistic)
+    return fragment(lifted)
+
+
+def _derived(parent: Fragment | Derived, step: Step, kind: Kind) -> Derived:
+    return Derived(
+        id=derived_id(parent.id, step.window, step.how),
+        base=parent.id if isinstance(parent, Fragment) else parent.base,
+        parent=parent.id,
+        keys=parent.keys,
+        window=step.window,
+        parts=kind.parts,
+        pieces=pieces(step),
+        how=step.how,
+        factor=step.factor,
+    )

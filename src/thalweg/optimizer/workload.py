@@ -1,0 +1,183 @@
+"""A workload and the plan that runs become the next plan: an ordered list of stages, each a function of a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from thalweg.compile.retention import is_over
+from thalweg.model.query import Query
+from thalweg.model.stream import Relation, Stream
+from thalweg.optimizer.groups import Costs
+from thalweg.optimizer.join_nodes import Choices, join_nodes, succeeded
+from thalweg.optimizer.retiring import retire, retired_names
+from thalweg.optimizer.window_nodes import window_nodes
+from thalweg.plan.graph import pruned, united
+from thalweg.plan.nodes import Emission, Plan
+from thalweg.statistics.known import Known
+
+Instants = Mapping[str, int | None]
+
+
+class Planner(Costs, Choices, Protocol):
+    """Decides how windows and joins are computed, by what is known of streams and tables."""
+
+    @property
+    def known(self) -> Known:
+        """What plans are chosen by."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A plan in the making.
+
+    old: the plan that runs. begins: per stream, the event time after all rows seen. again: the queries to be planned anew though they
+    go on. staying: emissions of the old plan that go on as they are. made: the plans of what is new or planned anew, with the emissions
+    that take the place of those of the old one. places: per query that runs, where its results go. retired: queries that others took the
+    place of, while they have results still to give.
+    """
+
+    streams: tuple[Stream, ...]
+    relations: tuple[Relation, ...]
+    queries: tuple[Query, ...]
+    planner: Planner
+    old: Plan = field(default_factory=Plan)
+    begins: Instants = field(default_factory=dict)
+    frontiers: Instants = field(default_factory=dict)
+    again: frozenset[str] = frozenset()
+    places: Mapping[str, str] = field(default_factory=dict)
+    retired: tuple[Query, ...] = ()
+    continuing: frozenset[str] = frozenset()
+    staying: tuple[Emission, ...] = ()
+    made: tuple[Plan, ...] = ()
+    plan: Plan = field(default_factory=Plan)
+
+
+def continued(draft: Draft) -> Draft:
+    """What the same query was given before, it is given on, unless that has come to its end."""
+    before = {q.name: q for q in draft.old.queries}
+    same = frozenset(q.name for q in draft.queries if q.name in before and before[q.name].meaning == q.meaning)
+    sources = [*(s.name for s in draft.streams), *(r.name for r in draft.relations)]
+    leaving = retired_names(draft.old, draft.queries, sources)
+    kept = tuple(e for e in draft.old.emissions if e.query in same | leaving and not is_over(draft.old, e, draft.frontiers))
+    retired = tuple(before[name] for name in sorted(leaving & {e.query for e in kept}))
+    return replace(draft, continuing=same, staying=kept, retired=retired)
+
+
+def windows(draft: Draft) -> Draft:
+    """Windows are planned by group; if one query is planned again, all are, since they share fragments."""
+    asked = [q for q in draft.queries if q.windows]
+    again = any(q.name in draft.again for q in asked)
+    wanted = [q for q in asked if again or q.name not in draft.continuing]
+    fresh = window_nodes(wanted, draft.planner, draft.begins)
+    if not again:
+        return replace(draft, made=(*draft.made, fresh))
+    mine = {q.name for q in asked}
+    kept = [e for e in draft.staying if e.query in mine]
+    others = tuple(e for e in draft.staying if e.query not in mine)
+    handed = replace(fresh, emissions=_handed_over(kept, fresh.emissions))
+    return replace(draft, staying=others, made=(*draft.made, handed))
+
+
+def joins(draft: Draft) -> Draft:
+    """New joins, and those that are handed over to another plan."""
+    asked = [q for q in draft.queries if not q.windows]
+    running = {q.name: [e for e in draft.staying if e.query == q.name] for q in asked if q.name in draft.again}
+    fresh = [q for q in asked if q.name not in draft.continuing or (q.name in draft.again and not running[q.name])]
+    moved = [q for q in asked if running.get(q.name) and q.name in draft.continuing]
+    made = [succeeded(q, draft.planner.join(q), draft.old, running[q.name], draft.begins) for q in moved]
+    gone = {q.name for q in moved}
+    staying = tuple(e for e in draft.staying if e.query not in gone)
+    return replace(draft, staying=staying, made=(*draft.made, join_nodes(fresh, draft.planner, draft.begins), *made))
+
+
+def retiring(draft: Draft) -> Draft:
+    """Where a query takes the place of another, the old one gives out what begins before the new one does."""
+    before = {q.name: q for q in draft.old.queries}
+    for query in draft.queries:
+        if query.name in before and query.name not in draft.continuing and query.name in draft.places:
+            new = [e for p in draft.made for e in p.emissions if e.query == query.name]
+            old, left = retire(draft.old, before[query.name], new, query, draft.begins, draft.places[query.name])
+            draft = replace(draft, staying=(*draft.staying, *left), retired=(*draft.retired, *([old] if left else [])))
+    return draft
+
+
+def merged(draft: Draft) -> Draft:
+    """Nodes of one meaning become one, those of the old plan first, so that what runs keeps its place."""
+    plans = (draft.old, *draft.made)
+    nodes = [n for p in plans for n in p.nodes]
+    emissions = [*draft.staying, *(e for p in draft.made for e in p.emissions)]
+    plan = united(nodes, [j for p in plans for j in p.joins], emissions)
+    queries = (*draft.queries, *draft.retired)
+    return replace(draft, plan=replace(plan, streams=draft.streams, relations=draft.relations, queries=queries))
+
+
+def without_unused(draft: Draft) -> Draft:
+    """Nodes that nothing is emitted from any more are gone."""
+    return replace(draft, plan=pruned(draft.plan))
+
+
+STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
+    ("continue", continued),  # first: what goes on is not planned
+    ("windows", windows),  # before joins: a join may use what windows lift anyway
+    ("joins", joins),
+    ("retire", retiring),  # after planning: what is replaced ends where its successor begins
+    ("merge", merged),  # after all planning: nodes of any origin may be the same
+    ("prune", without_unused),  # last: only now is it known what is used
+)
+
+
+def advance(
+    old: Plan,
+    streams: Iterable[Stream],
+    queries: Iterable[Query],
+    planner: Planner,
+    tops: Instants,
+    frontiers: Instants,
+    replan: Collection[str] = (),
+    relations: Iterable[Relation] = (),
+    places: Mapping[str, str] | None = None,
+) -> Plan:
+    """The plan after a change of the workload: what continues keeps its nodes, what is new begins after all rows seen.
+
+    The queries of `replan` are planned again, those over windows all together; where that gives other nodes, the old ones go on for
+    the instances that start at or before the highest event time seen, and the new ones take over from there: no row can be missed.
+    So it is with a query that asks something else than the one of its name did, where `places` says where the results of that one go.
+    """
+    begins = {s: None if t is None else t + 1 for s, t in tops.items()}
+    asked = (tuple(streams), tuple(relations), tuple(queries))
+    draft = Draft(*asked, planner, old, begins, frontiers, frozenset(replan), places or {})
+    for _, stage in STAGES:
+        draft = stage(draft)
+    return draft.plan
+
+
+def build(
+    streams: Iterable[Stream],
+    queries: Iterable[Query],
+    planner: Planner,
+    begins: Instants | None = None,
+    relations: Iterable[Relation] = (),
+) -> Plan:
+    """The plan of queries that come into force together; `begins` is per stream where they start in mid-stream."""
+    tops = {s: None if b is None else b - 1 for s, b in (begins or {}).items()}
+    return advance(Plan(), streams, queries, planner, tops, {}, (), relations)
+
+
+def _handed_over(kept: list[Emission], fresh: Iterable[Emission]) -> tuple[Emission, ...]:
+    """Where an emission that goes on has the same nodes, it stays; else the old one ends where the new one begins."""
+    old_by_place = {(e.query, e.window_id): e for e in kept if e.until is None}
+    found = [e for e in kept if e.until is not None]
+    for e in fresh:
+        before = old_by_place.get((e.query, e.window_id))
+        if before is None:
+            found.append(e)
+        elif before.nodes == e.nodes:
+            found.append(before)
+        elif e.begin is None:
+            found.append(replace(e, begin=before.begin, born=before.born))
+        else:
+            begin = e.begin if before.begin is None else max(before.begin, e.begin)
+            found += [replace(before, until=e.begin), replace(e, begin=begin, born=before.born)]
+    return tuple(found)

@@ -1,0 +1,66 @@
+"""A join of a plan with the fragments that it reads: all that its SQL and its arithmetic depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from thalweg.model.query import Query
+from thalweg.plan.nodes import COUNTED, Fragment, Join, Plan
+from thalweg.plan.sides import JoinPart, join_parts
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A join with its inputs. `step` is the distance of instants in slots, `span` the length of a window."""
+
+    join: Join
+    sides: tuple[Fragment, ...]
+
+    @property
+    def query(self) -> Query:
+        """What is joined."""
+        return self.join.asked
+
+    @property
+    def step(self) -> int:
+        """Slots from one instant to the next."""
+        return (self.query.every or self.query.slot) // self.query.slot
+
+    def span(self, number: int) -> int | None:
+        """Slots of an input's window; None where it has no end."""
+        length = self.query.inputs[number].length
+        return None if length is None else length // self.query.slot
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The inputs that are streams."""
+        return tuple(n for n, s in enumerate(self.sides) if not s.static)
+
+    @property
+    def parts(self) -> tuple[JoinPart, ...]:
+        """What results are lowered from."""
+        return join_parts(self.query)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the grouping keys."""
+        return tuple(f'"k{i}"' for i in range(len(self.query.keys)))
+
+    def visible(self, number: int) -> str:
+        """Which rows of an input count at all: those from its beginning on."""
+        begin = self.join.begins[number]
+        if begin is None or self.sides[number].static or self.sides[number].begin is not None:
+            return "TRUE"
+        return f'"slot" >= {-(-begin // self.sides[number].slot)}'
+
+
+def shape_of(plan: Plan, join: Join) -> Shape:
+    """A join with its fragments, of which it reads the parts that it needs: other queries may have added some later."""
+    parts = join_parts(join.asked)
+    return Shape(join, tuple(_with_parts(plan.fragment(s), parts, n) for n, s in enumerate(join.sides)))
+
+
+def _with_parts(side: Fragment, parts: Iterable[JoinPart], number: int) -> Fragment:
+    own = {p.column.name: p.column for p in parts if p.input == number}
+    return replace(side, parts=tuple({**own, **({COUNTED.name: COUNTED} if side.early else {})}.values()))

@@ -1,0 +1,138 @@
+"""What a join keeps of each of its inputs: which columns, which partial aggregates, and in which partition.
+
+Each class of equated columns is an axis of a grid of partitions (`plan/grid.py`). A static table, and a stream that no class has
+a column of, is given to all partitions whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from thalweg.expr.quoting import identifier
+from thalweg.model.aggregates import AGGREGATES, Part, PartColumn, part_columns
+from thalweg.model.query import Query, QueryAggregate, Term
+from thalweg.model.windows import Window
+from thalweg.plan.grid import Pattern
+from thalweg.plan.nodes import COUNTED, TIME, Fragment, fragment
+
+Node = tuple[int, str]
+Route = tuple[tuple[str, ...] | None, ...]
+MOST_AXES = 3
+
+
+@dataclass(frozen=True)
+class JoinPart:
+    """A part of an aggregate over a join: the input it comes from (None: the joined row), and its name in results."""
+
+    name: str
+    input: int | None
+    column: PartColumn
+    part: Part
+
+
+def join_parts(query: Query) -> tuple[JoinPart, ...]:
+    """The parts that the results of a query are lowered from, each once."""
+    found: dict[str, JoinPart] = {}
+    for aggregate in query.aggregates:
+        for made in aggregate_parts(aggregate):
+            found.setdefault(made.name, made)
+    return tuple(found.values())
+
+
+def aggregate_parts(aggregate: QueryAggregate) -> tuple[JoinPart, ...]:
+    """The parts of one aggregate."""
+    where = "all" if aggregate.input is None else str(aggregate.input)
+    columns = part_columns(aggregate.call, TIME)
+    parts = AGGREGATES[aggregate.call.function].parts
+    return tuple(JoinPart(f"{where}_{c.name}", aggregate.input, c, p) for c, p in zip(columns, parts, strict=True))
+
+
+def sides_of(query: Query, early: Sequence[bool]) -> tuple[Fragment, ...]:
+    """What is kept of every input, as rows or as an aggregation set."""
+    routes, pattern = _routes(query)
+    return tuple(_side(query, n, early[n] and query.every is not None, routes[n], pattern) for n in range(len(query.inputs)))
+
+
+def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern) -> Fragment:
+    """A side: no partner is found by NULL, so rows that have it in what is equated are left out; a set has one row of them at most."""
+    given, columns = query.inputs[number], side_columns(query, number)
+    equated = equated_columns(query, number)
+    own = [p for p in join_parts(query) if p.input == number]
+    parts = {p.name: p for p in (*((COUNTED,) if early else ()), *(p.column for p in own))}
+    slot = 1 if query.every is None else query.slot
+    return fragment(
+        Fragment(
+            id="",
+            source=given.source,
+            static=not given.is_stream,
+            where=tuple(c.sql for c in given.where),
+            columns=columns,
+            window=Window(slot, slot),
+            required=() if early else equated,
+            parts=tuple(parts.values()),
+            early=early,
+            route=tuple(None if axis is None else tuple(columns.index(c) for c in axis) for axis in route),
+            timed=query.every is None and given.is_stream,
+            pattern=pattern if route else (),
+            holistic=early and any(AGGREGATES[a.call.function].holistic for a in query.aggregates if a.input == number),
+            counted=(equated,),
+        )
+    )
+
+
+def equated_columns(query: Query, number: int) -> tuple[int, ...]:
+    """Which columns of an input's side the join equates with those of others."""
+    equated = {t.own for e in query.equalities for t in (e.left, e.right) if t.inputs == (number,)}
+    return tuple(i for i, c in enumerate(side_columns(query, number)) if c in equated)
+
+
+def side_columns(query: Query, number: int) -> tuple[str, ...]:
+    """What the join needs of an input after its rows were chosen: rule 1 of early aggregation, for any expressions."""
+    terms = [t for e in query.equalities for t in (e.left, e.right)] + list(query.keys)
+    whole = {t.own for t in terms if t.inputs == (number,) and t.own is not None}
+    read = [*query.columns, *(c for t in query.residue for c in t.columns)]
+    read += [c for k in query.keys if k.own is None for c in k.columns]
+    read += [c for a in query.aggregates if a.input is None for c in a.columns]
+    bare = {identifier(c.name) for c in read if c.input == number}
+    return tuple(sorted(whole | bare))
+
+
+def _routes(query: Query) -> tuple[tuple[Route, ...], Pattern]:
+    """Per input how its rows are cut along each axis, nothing where all partitions have them; and which axes each stream has."""
+    numbers = range(len(query.inputs))
+    streams = [n for n in numbers if query.inputs[n].is_stream]
+    axes = _axes(query, frozenset(streams))
+    if not axes:
+        first = (side_columns(query, streams[0]),)
+        return tuple(first if n == streams[0] else () for n in numbers), ()
+    routes: list[Route] = [tuple(axis.get(n) for axis in axes) for n in numbers]
+    pattern = tuple(tuple(n in axis for axis in axes) for n in streams) if len(axes) > 1 else ()
+    return tuple(route if any(a is not None for a in route) else () for route in routes), pattern
+
+
+def _axes(query: Query, streams: frozenset[int]) -> list[dict[int, tuple[str, ...]]]:
+    """The axes of the grid, those of most streams first, each with the columns of the streams that have it.
+
+    Classes of the same streams are one axis. Where one has all the streams of another, the other would only make copies.
+    """
+    found: dict[frozenset[int], list[frozenset[Node]]] = {}
+    for c in _classes((e.left, e.right) for e in query.equalities):
+        found.setdefault(frozenset(n for n, _ in c) & streams, []).append(c)
+    sets = [s for s in found if len(s) > 1 and not any(s < other for other in found)]
+    chosen = sorted(sets, key=lambda s: (-len(s), sorted(s)))[:MOST_AXES]
+    return [{n: tuple(min(sql for m, sql in c if m == n) for c in found[s]) for n in sorted(s)} for s in chosen]
+
+
+def _classes(pairs: Iterable[tuple[Term, Term]]) -> list[frozenset[Node]]:
+    """The expressions that must all be equal, as sets of (input, expression)."""
+    classes: list[frozenset[Node]] = []
+    for left, right in pairs:
+        joined = frozenset({_node(left), _node(right)})
+        apart = [c for c in classes if not c & joined]
+        classes = [*apart, joined.union(*(c for c in classes if c & joined))]
+    return sorted(classes, key=lambda c: sorted(c))
+
+
+def _node(term: Term) -> Node:
+    return term.inputs[0], term.own or term.sql

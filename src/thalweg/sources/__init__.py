@@ -1,1 +1,0 @@
-"""Where rows come from: each source gives Spark one row per chunk."""

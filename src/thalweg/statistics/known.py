@@ -1,0 +1,204 @@
+"""What is known of streams and tables, and where from: measured by the running stream, declared, sampled from files, or assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from hashlib import sha256
+from math import prod
+
+from thalweg.expr.quoting import identifier
+from thalweg.model.query import Query
+from thalweg.model.stream import Relation, Stream
+from thalweg.model.windows import Window
+from thalweg.plan.codec import dumps
+from thalweg.plan.core import core
+from thalweg.plan.groups import Group, group_of
+from thalweg.plan.nodes import Fragment
+from thalweg.plan.sides import sides_of
+from thalweg.state.manifest import Seen
+from thalweg.statistics.records import WindowStatistics
+
+# What a stream is taken for before anything of it is known.
+ASSUMED = WindowStatistics(rate=1_000, keys=100, batch=60_000_000)
+ASSUMED_SETS = 1_000.0
+ASSUMED_GROUPS = 50.0
+
+
+class Origin(StrEnum):
+    """Where a statistic comes from, the best first."""
+
+    MEASURED = "measured"
+    DECLARED = "declared"
+    SAMPLED = "sampled"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A statistic, and where it comes from."""
+
+    value: float
+    origin: Origin = Origin.ASSUMED
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What files say before they are read as a stream.
+
+    rows: rows per second of a stream, rows of a table. sides: as in `Seen`, (share of rows that conditions choose, distinct
+    values of all that is kept, distinct values of what is equated). batches: microseconds of event time in a batch of a stream,
+    where it is known how many files that is.
+    """
+
+    rows: Mapping[str, float] = field(default_factory=dict)
+    sides: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    batches: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GroupFigures:
+    """A stream as the windows over one grouping see it: rows per second, the share that conditions choose, distinct keys,
+    and microseconds of event time per batch."""
+
+    rate: Figure
+    share: Figure
+    keys: Figure
+    batch: Figure
+
+
+@dataclass(frozen=True)
+class InputFigures:
+    """An input of a join: rows per second of a stream or rows of a table, the share that its conditions choose, distinct
+    values of what is equated and of all that is kept."""
+
+    rows: Figure
+    share: Figure
+    keys: Figure
+    sets: Figure
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that is known. Each figure is the best there is: measured, else declared, else sampled, else assumed."""
+
+    seen: Seen = field(default_factory=Seen)
+    streams: tuple[Stream, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    sampled: Sampled = field(default_factory=Sampled)
+
+    def group(self, group: Group) -> GroupFigures:
+        """Of the windows over one grouping."""
+        side = group_side(group)
+        measured = self.seen.keys.get(group_name(group))
+        assumed = ASSUMED.keys if group.keys else 1.0
+        keys = self._values(side, range(len(side.columns)), 1, assumed) if measured is None else Figure(measured, Origin.MEASURED)
+        return GroupFigures(self._rate(group.stream), self._share(side), keys, self.batch((group.stream,)))
+
+    def input(self, side: Fragment) -> InputFigures:
+        """Of an input of a join."""
+        rows = self._table_rows(side.source) if side.static else self._rate(side.source)
+        measured = self.seen.sides.get(side_name(side))
+        if measured is not None:
+            share, sets, keys = (Figure(value, Origin.MEASURED) for value in measured)
+            return InputFigures(rows, share, keys, sets)
+        sets = self._values(side, range(len(side.columns)), 1, ASSUMED_SETS)
+        return InputFigures(rows, self._share(side), self._values(side, side.counted[0], 2, ASSUMED_SETS), sets)
+
+    def groups(self, query: Query) -> Figure:
+        """Groups of the results of a join: as many as the keys of each input have values together."""
+        if (measured := self.seen.keys.get(join_name(query))) is not None:
+            return Figure(measured, Origin.MEASURED)
+        if not query.keys:
+            return Figure(1.0)
+        found = [self._values(s, range(len(s.columns)), 1, ASSUMED_GROUPS) for s in key_sides(query)]
+        if any(k.own is None for k in query.keys) or any(f.origin is Origin.ASSUMED for f in found):
+            return Figure(max([ASSUMED_GROUPS, *(f.value for f in found)]))
+        return Figure(prod(f.value for f in found), max((f.origin for f in found), key=list(Origin).index))
+
+    def batch(self, streams: Iterable[str]) -> Figure:
+        """Microseconds of event time in a batch of some streams, the longest of them."""
+        names = tuple(streams)
+        measured = [self.seen.streams[s][1] for s in names if s in self.seen.streams]
+        sampled = [self.sampled.batches[s] for s in names if s in self.sampled.batches]
+        return _best(float(ASSUMED.batch), max(measured, default=None), None, max(sampled, default=None))
+
+    def _rate(self, name: str) -> Figure:
+        declared = next((s.rate for s in self.streams if s.name == name), None)
+        measured = self.seen.streams.get(name)
+        return _best(float(ASSUMED.rate), measured[0] if measured else None, declared, self.sampled.rows.get(name))
+
+    def _table_rows(self, name: str) -> Figure:
+        declared = next((r.rows for r in self.relations if r.name == name), None)
+        return _best(ASSUMED_SETS, None, declared, self.sampled.rows.get(name))
+
+    def _share(self, side: Fragment) -> Figure:
+        sampled = self.sampled.sides.get(side_name(side))
+        return _best(1.0, None, None, sampled[0] if sampled else None)
+
+    def _values(self, side: Fragment, columns: Iterable[int], place: int, assumed: float) -> Figure:
+        """Distinct values of some columns of a side, as far as they were not measured; `place` is where a sample has them."""
+        sources: tuple[Stream | Relation, ...] = (*self.streams, *self.relations)
+        counts = {identifier(name): float(count) for s in sources if s.name == side.source for name, count in s.distinct}
+        sampled = self.sampled.sides.get(side_name(side))
+        declared = [counts.get(side.columns[i]) for i in columns]
+        return distinct_values(declared, sampled[place] if sampled else None, assumed if declared else 1.0)
+
+
+def _best(assumed: float, *found: float | None) -> Figure:
+    """The first figure that there is, in the order of origins."""
+    return next((Figure(v, o) for v, o in zip(found, Origin, strict=False) if v is not None), Figure(assumed))
+
+
+def distinct_values(declared: list[float | None], sampled: float | None, assumed: float) -> Figure:
+    """Distinct values of a key from the declared counts of its columns, of all of them together in a sample, or assumed.
+
+    Several columns have at most the product of their counts, and at least the largest.
+
+    >>> [distinct_values([20.0, 50.0], s, 100).value for s in (None, 60, 5)]
+    [1000.0, 60, 50.0]
+    """
+    counts = [c for c in declared if c is not None]
+    if counts and len(counts) == len(declared) and (len(counts) == 1 or sampled is None or prod(counts) <= sampled):
+        return Figure(prod(counts), Origin.DECLARED)
+    found = _best(assumed, None, None, sampled)
+    least = max(counts, default=0.0)
+    return found if found.value >= least else Figure(least, Origin.DECLARED)
+
+
+def group_side(group: Group) -> Fragment:
+    """The rows of a group of windows as a side, so that they are looked at as those of joins are."""
+    return Fragment("", group.stream, group.where, group.keys, Window(1, 1), counted=((),))
+
+
+def key_sides(query: Query) -> tuple[Fragment, ...]:
+    """The grouping keys of a join by the input that they are of."""
+    owned = [tuple(sorted({k.own for k in query.keys if k.own is not None and k.inputs == (n,)})) for n in range(len(query.inputs))]
+    sides = sides_of(query, (True,) * len(query.inputs))
+    return tuple(replace(s, columns=columns, counted=((),)) for s, columns in zip(sides, owned, strict=True) if columns)
+
+
+def sides_to_sample(queries: Iterable[Query]) -> tuple[Fragment, ...]:
+    """All that is asked of a sample, each once."""
+    found: dict[str, Fragment] = {}
+    for q in queries:
+        sides = (group_side(group_of(q)),) if q.windows else (*sides_of(q, (True,) * len(q.inputs)), *key_sides(q))
+        found |= {side_name(s): s for s in sides}
+    return tuple(found.values())
+
+
+def group_name(group: Group) -> str:
+    """A group as a key of statistics."""
+    return "|".join([group.stream, " AND ".join(group.where), ", ".join(group.keys)])
+
+
+def join_name(query: Query) -> str:
+    """A join as a key of statistics, whoever asks for it."""
+    return f"join|{sha256(dumps(core(query)).encode()).hexdigest()[:32]}"
+
+
+def side_name(side: Fragment, equated: tuple[int, ...] | None = None) -> str:
+    """A side as a key of statistics, whatever plan it is of."""
+    columns = side.counted[0] if equated is None else equated
+    return "|".join([side.source, " AND ".join(side.where), ", ".join(side.columns), str(columns)])

@@ -1,0 +1,174 @@
+"""Statistics of streams and tables from their first file, before any of it is read as a stream. No row is
+kept: DuckDB reads a few for every count, and only counts and times leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.compile.lifts import statistics_sql
+from thalweg.connectors.files import FILES, first_files
+from thalweg.connectors.reading.footers import check_footers
+from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
+from thalweg.engine.kernel.connection import Reach, open_connection
+from thalweg.engine.kernel.relations import relation_files
+from thalweg.errors import DataError
+from thalweg.expr.quoting import identifier
+from thalweg.model.query import Query
+from thalweg.model.stream import Relation, Stream
+from thalweg.plan.nodes import TIME, Fragment
+from thalweg.plan.ranges import LOWEST
+from thalweg.statistics.known import Sampled, side_name, sides_to_sample
+from thalweg.statistics.learned import counted
+
+ROWS = 50_000
+"""The rows of a file that are looked at."""
+SECONDS = 1.0
+"""How long a look at a file may take; after half of it no further side is counted."""
+Stamp = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the first file says: rows per second of a stream or rows of a table, microseconds of event time in it where all of it
+    is known, and of each side as in `Seen`."""
+
+    rows: float | None
+    span: float | None
+    sides: tuple[tuple[str, tuple[float, float, float]], ...]
+
+
+def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: Iterable[Query]) -> Sampled:
+    """What files say of all that queries read; nothing of what has no files, or bad ones."""
+    rows: dict[str, float] = {}
+    batches: dict[str, float] = {}
+    sides: dict[str, tuple[float, float, float]] = {}
+    wanted = sides_to_sample(queries)
+    sources: tuple[Stream | Relation, ...] = (*streams, *relations)
+    for source in sources:
+        mine = tuple(s for s in wanted if s.source == source.name)
+        found, files = _looked(source, mine) if mine else (None, 0)
+        if found is not None:
+            rows |= {source.name: found.rows} if found.rows is not None else {}
+            sides |= dict(found.sides)
+            if found.span is not None and isinstance(source, Stream) and source.files_per_batch is not None:
+                batches[source.name] = found.span * min(source.files_per_batch, files)
+    return Sampled(rows, sides, batches)
+
+
+def _looked(source: Stream | Relation, sides: tuple[Fragment, ...]) -> tuple[Look | None, int]:
+    """What the first file of a stream or all files of a table say, and how many files there are."""
+    try:
+        files = _table_files(source) if isinstance(source, Relation) else _files(source)
+        read = files if isinstance(source, Relation) else files[:1]
+        return _look(source, sides, read) if read else None, len(files)
+    except (duckdb.Error, pa.ArrowException, OSError, DataError, ValueError):
+        return None, 0
+
+
+def _files(stream: Stream) -> tuple[Stamp, ...]:
+    """The first few files, in the order in which they are read."""
+    return tuple(map(_stamp, first_files(stream)))
+
+
+def _table_files(relation: Relation) -> tuple[Stamp, ...]:
+    return tuple(_stamp(p) for p in islice(relation_files(relation), FILES))
+
+
+def _stamp(file: Path) -> Stamp:
+    found = file.stat()
+    return str(file), found.st_mtime_ns, found.st_size
+
+
+def _look(source: Stream | Relation, sides: tuple[Fragment, ...], files: tuple[Stamp, ...]) -> Look:
+    """What files that are as their stamps say tell of some sides; what was looked at before is not looked at again."""
+    key = source, files
+    known = _LOOKS.get(key)
+    seen = dict(known.sides) if known is not None else {}
+    missing = tuple(s for s in sides if side_name(s) not in seen)
+    if known is not None and not missing:
+        return known
+    found = _new_look(source, missing, files)
+    whole = Look(found.rows, found.span, (*seen.items(), *found.sides))
+    _LOOKS[key] = whole
+    while len(_LOOKS) > MOST_LOOKS:
+        _LOOKS.pop(next(iter(_LOOKS)), None)
+    return whole
+
+
+MOST_LOOKS = 64
+"""Sources, as their files are at a time, of which is remembered what they said."""
+_LOOKS: dict[tuple[Stream | Relation, tuple[Stamp, ...]], Look] = {}
+
+
+def _new_look(source: Stream | Relation, sides: tuple[Fragment, ...], files: tuple[Stamp, ...]) -> Look:
+    paths, end = [path for path, _, _ in files], monotonic() + SECONDS / 2
+    with _limited(paths) as con:
+        con.execute(f"CREATE TEMP VIEW scan AS {_rows_sql(source, paths[0], sides)} LIMIT {ROWS}").fetchall()
+        total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
+        if isinstance(source, Relation):
+            known, span = _table_rows(source, paths, total), None
+        else:
+            known, span = _pace(source, paths[0], total, low, top)
+        whole = isinstance(source, Relation) and known == total
+        return Look(known, span, tuple((side_name(s), _counted(con, s, total, whole)) for s in sides if total and monotonic() < end))
+
+
+@contextmanager
+def _limited(paths: Sequence[str]) -> Iterator[Any]:
+    """A connection of its own, whose statements end when the time is up."""
+    con = open_connection(Reach(tuple(paths)))
+    timer = Timer(SECONDS, con.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield con
+    finally:
+        timer.cancel()
+        timer.join()
+        con.close()
+
+
+def _rows_sql(source: Stream | Relation, path: str, sides: Sequence[Fragment]) -> str:
+    """The rows of a file as a task reads them, with the columns that are asked for; those of a table have no time."""
+    texts = "".join(text for s in sides for text in (*s.columns, *s.where))
+    columns = [c for c in source.columns if identifier(c.name) in texts]
+    if isinstance(source, Stream):
+        return scan_sql(source, files_sql(source, [path]), [c.name for c in columns])
+    return f"SELECT {', '.join([*values_sql(source, columns), f'0 AS {TIME}'])} FROM {files_sql(source, [path])}"
+
+
+def _pace(stream: Stream, path: str, rows: int, low: int | None, top: int | None) -> tuple[float | None, float | None]:
+    """Rows per second of event time, and the event time of the file; of the whole file where its footer says so."""
+    facts = check_footers(stream, [path])
+    if facts is not None:
+        rows, low, top = facts.rows, facts.low, facts.top
+    if low is None or top is None or top <= low:
+        return None, None
+    return rows * 1e6 / (top - low), float(top - low) if facts is not None or rows < ROWS else None
+
+
+def _table_rows(relation: Relation, paths: list[str], rows: int) -> float | None:
+    """The rows of a table, if they are few or footers count them."""
+    if relation.format == "parquet":
+        return float(sum(pq.read_metadata(p).num_rows for p in paths))
+    return float(rows) if len(paths) == 1 and rows < ROWS else None
+
+
+def _counted(con: Any, side: Fragment, rows: int, whole: bool) -> tuple[float, float, float]:
+    """The share of rows that a side takes and its distinct values: those of all rows, or as they are measured of a batch."""
+    chosen, values, keys = con.execute(statistics_sql(side), {} if side.static else {"frontier": LOWEST}).fetchall()[0]
+    if whole:
+        return max(chosen, 1) / rows, float(min(values, chosen)), float(min(keys, chosen))
+    return counted([(rows, max(chosen, 1), values, keys)])

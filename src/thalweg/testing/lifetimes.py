@@ -1,0 +1,23 @@
+"""What a query must have found in its life: the definition over the batches up to its end, from where its rows begin to count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from thalweg.api.handle import QueryHandle
+from thalweg.model.stream import Stream
+from thalweg.testing.reference import reference
+from thalweg.testing.reference_joins import reference_join
+
+
+def reference_of(handle: QueryHandle, streams: Mapping[str, Stream], fed: Sequence[Mapping[str, pa.Table]]) -> pa.Table:
+    """The results of a query by its epoch, beginnings and end; `fed` are the rows of all batches, by stream."""
+    query, begins = handle.query, {s: t for s, t in (handle.begins or {}).items() if t is not None}
+    batches = [] if handle.epoch is None else fed[: handle.ended]
+    if not query.windows:
+        return reference_join(query, streams, batches, begin=begins)
+    stream = query.streams[0]
+    empty = next(iter(b[stream] for b in fed)).slice(0, 0)
+    return reference(query, streams[stream], [b.get(stream, empty) for b in batches] or [empty], begin=begins.get(stream))

@@ -1,0 +1,121 @@
+"""Every documented function and operator over the most extreme rows: a value, or NULL, but never an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice, product
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pytest
+from sql_support import infer
+
+from thalweg.engine.kernel.connection import connection
+from thalweg.errors import SqlError
+from thalweg.model.stream import Column, Stream
+from thalweg.sql.binder import bind
+from thalweg.sql.functions import FUNCTIONS as TABLED
+from thalweg.sql.statements import parse_select
+
+VALUES = {
+    "ok": ("BOOLEAN", "TRUE", "FALSE"),
+    "tiny": ("TINYINT", "-128", "127", "0"),
+    "small": ("SMALLINT", "-32768", "32767"),
+    "i": ("INTEGER", "-2147483648", "2147483647", "0", "-1"),
+    "b": ("BIGINT", "-9223372036854775808", "9223372036854775807", "0", "-1", "5000000000"),
+    "f": ("FLOAT", "'inf'", "'nan'", "3.4e38", "-1e-45"),
+    "x": ("DOUBLE", "'inf'", "'-inf'", "'nan'", "1.7e308", "-1.7e308", "5e-324", "0", "-1"),
+    "cost": ("DECIMAL(10,2)", "99999999.99", "-99999999.99", "0"),
+    "huge": ("DECIMAL(38,0)", "9" * 38, "-" + "9" * 38, "0"),
+    "fine": ("DECIMAL(38,20)", "9" * 18 + "." + "9" * 20, "-0." + "0" * 19 + "1"),
+    "t": ("VARCHAR", "''", "'('", "'ab\\'", "'a\\\\'", "'1e3'", "'9999999999999999999999'", "'290000-01-01'", "'\u00e4\U0001f600%_'"),
+    "day": ("DATE", "'5877642-06-25 (BC)'", "'5881580-07-10'", "'1970-01-01'", "'2024-02-29'"),
+    "at": ("TIMESTAMP", "'290309-12-22 (BC) 00:00:00'", "'294247-01-10 04:00:54.775806'", "'1969-12-31 23:59:59.999999'", "'2024-02-29'"),
+}
+STREAM = Stream("s", tuple(Column(n, v[0]) for n, v in VALUES.items()), time="at")
+
+
+def row(number: int) -> str:
+    """The n-th values of all columns; all NULL in row 0."""
+    picked = {n: v[1 + number % (len(v) - 1)] if number else "NULL" for n, v in VALUES.items()}
+    return "SELECT " + ", ".join(f'CAST({value} AS {VALUES[n][0]}) AS "{n}"' for n, value in picked.items())
+
+
+ROWS = " UNION ALL ".join(map(row, range(9)))
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sql.md").read_text()
+TABLE = PAGE[PAGE.index("| numbers |") : PAGE.index("What depends on when")]
+FUNCTIONS = sorted(set(re.findall(r"`([A-Z0-9_]+)`", TABLE)))
+FIRST = {
+    "DATE_TRUNC": "'{}'", "DATE_PART": "'{}'", "DATEPART": "'{}'", "TIMESTAMPADD": "{}", "TIMESTAMPDIFF": "{}",
+}  # fmt: skip
+UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+OPERATORS = (
+    "{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} % {}", "{} DIV {}", "{} & {}", "{} | {}", "{} ^ {}", "{} || {}",
+    "{} < {}", "{} = {}", "{} <=> {}", "{} LIKE {}", "{} RLIKE {}", "{} BETWEEN {} AND {}", "{} IN ({}, {})", "IF({} > {}, {}, {})",
+    "CASE {} WHEN {} THEN {} ELSE {} END", "{} + INTERVAL 100 YEARS", "{} - INTERVAL 30000 DAYS", "{} + INTERVAL 10 HOURS",
+    "-{}", "~{}", "EXTRACT(SECOND FROM {})", "EXTRACT(WEEK FROM {})", "TRIM(BOTH {} FROM {})",
+    *(f"CAST({{}} AS {t})" for t in ("INT", "TINYINT", "BIGINT", "DOUBLE", "FLOAT", "DECIMAL(5,2)")),
+    *(f"CAST({{}} AS {t})" for t in ("STRING", "DATE", "TIMESTAMP", "BOOLEAN")),
+)  # fmt: skip
+
+
+def calls(function: str) -> Iterator[list[str]]:
+    """Calls with one, two and three columns, or a few constants in their place."""
+    columns = list(VALUES)
+    yield [f"{function}()"] if 0 in TABLED.get(function, {}) else []
+    if function in FIRST:
+        given = [FIRST[function].format(u) for u in UNITS]
+        yield [f"{function}({u}, {c})" for u, c in product(given, columns)]
+        yield [f"{function}({u}, {a}, {b})" for u, a, b in product(given, columns, columns)]
+    arities = [n or 2 for n in TABLED.get(function, {2: "", 3: ""})]
+    yield [f"{function}({c})" for c in (*columns, "'a'", "'1.5'") if 1 in arities]
+    yield [f"{function}({a}, {b})" for a, b in product([*columns, "'a'"], [*columns, "'yyyy-MM-dd'", "5", "'MONTH'"]) if 2 in arities]
+    yield [f"{function}(t, {b}, 'a')" for b in ("t", "'('", "'a*'") if 3 in arities]
+    yield [f"{function}({a}, {b}, {c})" for a, b, c in product(["t", "b", "day", "ok"], columns, [*columns, "'a'"]) if 3 in arities]
+
+
+def written(expression: str) -> str | None:
+    """The engine's SQL, if the expression is one at all."""
+    try:
+        query = bind(parse_select(f"SELECT MIN({expression}) AS m FROM s GROUP BY TUMBLE '1 minute'"),
+                     name="q", into=None, streams={"s": STREAM}, infer=infer)  # fmt: skip
+    except SqlError:
+        return None
+    return query.calls[0].args[0].sql
+
+
+def failures(expressions: list[tuple[str, str]]) -> list[str]:
+    """Which of some expressions stop a statement; halves are tried where the whole fails."""
+    texts = ", ".join(f"{sql} AS e{i}" for i, (_, sql) in enumerate(expressions))
+    try:
+        connection().execute(f"SELECT {texts} FROM ({ROWS})").fetchall()
+    except duckdb.Error as error:
+        if len(expressions) == 1:
+            return [f"{expressions[0][0]}: {str(error).splitlines()[0]}"]
+        half = len(expressions) // 2
+        return failures(expressions[:half]) + failures(expressions[half:])
+    return []
+
+
+def sampled(every: list[str], most: int = 40, tries: int = 250) -> list[tuple[str, str]]:
+    """Some of many expressions, those that can be bound, with their SQL."""
+    drawn = (e for e in Random(7).sample(every, min(tries, len(every))))
+    return list(islice(((e, sql) for e in drawn if (sql := written(e)) is not None), most))
+
+
+def check(pairs: list[tuple[str, str]]) -> None:
+    assert pairs, "nothing could be bound"
+    assert "\n".join(failures(pairs)) == ""
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_over_extreme_rows(function: str) -> None:
+    check([pair for every in calls(function) for pair in sampled(every)])
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_operator_over_extreme_rows(operator: str) -> None:
+    count = operator.count("{}")
+    check(sampled([operator.format(*columns, columns[0]) for columns in product(VALUES, repeat=min(3, count))]))
