@@ -3,6 +3,7 @@ repository is on the path, since benchmarks are no part of the package."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -25,3 +26,14 @@ settings.register_profile(
     phases=PHASES,
 )
 settings.load_profile("thalweg")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays for the whole run: no collection of garbage need look at it, in the midst of a test that takes its time."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter end as it would."""
+    gc.unfreeze()

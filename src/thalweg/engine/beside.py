@@ -25,15 +25,20 @@ class Beside:
 
     def settle(self) -> None:
         """Wait until all that was asked for is done."""
-        while (thread := self._thread) is not None:
+        while (thread := self._working()) is not None:
             thread.join()
+
+    def _working(self) -> threading.Thread | None:
+        with self._lock:  # a thread that is known here has been started
+            return self._thread
 
     def _run(self) -> None:
         try:
             while self._taken():
                 self._work()
         except BaseException:
-            self._thread = None
+            with self._lock:
+                self._thread = None
             raise
 
     def _taken(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
+from time import monotonic
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -90,3 +92,25 @@ def test_work_that_fails_does_not_end_all_work() -> None:
         beside.ask()
         beside.settle()
     assert len(done) == 2
+
+
+def test_work_may_be_waited_for_while_others_ask_for_it() -> None:
+    beside, errors, until = Beside(lambda: None, "work"), list[BaseException](), monotonic() + 0.5
+
+    def person() -> None:
+        try:
+            while monotonic() < until:
+                beside.ask()
+                beside.settle()
+        except BaseException as e:
+            errors.append(e)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    people = [threading.Thread(target=person) for _ in range(4)]
+    for p in people:
+        p.start()
+    for p in people:
+        p.join()
+    sys.setswitchinterval(interval)
+    assert not errors

@@ -77,12 +77,16 @@ def test_parts_have_names_of_their_own() -> None:
 
 
 def test_a_long_list_takes_time_in_proportion() -> None:
-    def seconds(values: int) -> float:
+    def once(text: str) -> float:
         started = process_time()
-        bound(f"SELECT COUNT(*) AS c FROM bid WHERE price IN ({', '.join(f'{i}.5' for i in range(values))}) GROUP BY TUMBLE '1 minute'")
+        bound(text)
         return process_time() - started
 
-    seconds(10)
+    def seconds(values: int) -> float:
+        """The least of some tries: a collection of garbage in one of them is not the list's."""
+        text = f"SELECT COUNT(*) AS c FROM bid WHERE price IN ({', '.join(f'{i}.5' for i in range(values))}) GROUP BY TUMBLE '1 minute'"
+        return min(once(text) for _ in range(5))
+
     assert seconds(1_600) < 40 * seconds(100), "sixteen times as many values"
 
 
