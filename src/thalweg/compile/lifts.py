@@ -5,20 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from thalweg.compile.sets import set_sql
+from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import PartColumn
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.nodes import COUNTED, TIME, Derived, Fragment
+from thalweg.plan.pool import SET
 
 SLOT = '"slot"'
 
 
 def lift_sql(fragment: Fragment) -> str:
-    """Rows of `scan` to what is kept: the rows, or partial instances; a row of a hopping window goes to every instance it falls into."""
+    """Rows of `scan` to what is kept: the rows, or partial instances; a row of a hopping window goes to every instance it falls into.
+
+    The query-sets of a pool's rows are computed once, before rows are chosen by them.
+    """
     columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
     parts = [f'{p.lift if fragment.early else p.unit} AS "{p.name}"' for p in fragment.parts]
     source, slots = _slotted(fragment)
     by = f"\nGROUP BY {places(len(columns) + len(slots))}" if columns or slots else "\nHAVING count(*) > 0"
-    return f"SELECT {', '.join([*columns, *slots, *parts]) or '1 AS nothing'}\nFROM {source}{by if fragment.early else ''}"
+    return f"{_with_sets(fragment)}SELECT {', '.join([*columns, *slots, *parts]) or '1 AS nothing'}\nFROM {source}{by if fragment.early else ''}"
+
+
+def _with_sets(fragment: Fragment) -> str:
+    """`scan` with the query-set of each row, for a pool."""
+    if not fragment.pool:
+        return ""
+    on_time = "" if fragment.static else f" WHERE {TIME} >= $frontier"
+    return f"WITH scan AS MATERIALIZED (SELECT *, {set_sql(fragment.sets)} AS {identifier(SET)} FROM scan{on_time})\n"
 
 
 def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
@@ -36,10 +50,12 @@ def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
 def row_conditions(fragment: Fragment) -> list[str]:
     """Which rows are taken: those that are not late, satisfy the conditions, and may find partners."""
     found = [*(f"({c})" for c in fragment.where), *(f"({fragment.columns[i]}) IS NOT NULL" for i in fragment.required)]
+    found += [f"{identifier(SET)} <> 0"] if fragment.pool else []
     if fragment.static:
         return found
+    late = [] if fragment.pool else [f"{TIME} >= $frontier"]
     begun = [] if fragment.begin is None else [f"{TIME} >= {fragment.begin}"]
-    return [f"{TIME} >= $frontier", *found, *begun]
+    return [*late, *found, *begun]
 
 
 def contiguous(table: str, columns: str, position: str, step: int, count: int, keep: str, slot: str = "slot") -> str:
@@ -59,7 +75,7 @@ def statistics_sql(fragment: Fragment) -> str:
     counted = [", ".join(fragment.columns[i] for i in some) for some in (range(len(fragment.columns)), *fragment.counted)]
     counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in counted]
     where = f" WHERE {' AND '.join(found)}" if (found := row_conditions(fragment)) else ""
-    return f"SELECT count(*), {', '.join(counts)} FROM scan{where}"
+    return f"{_with_sets(fragment)}SELECT count(*), {', '.join(counts)} FROM scan{where}"
 
 
 def merge_sql(node: Fragment | Derived, source: str, bounded: bool = True) -> str:

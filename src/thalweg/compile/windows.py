@@ -14,7 +14,7 @@ from thalweg.compile.derive import derive_sql
 from thalweg.compile.lifts import SLOT, combined, places
 from thalweg.expr.quoting import identifier, quoted
 from thalweg.model.aggregates import PartColumn, lowered, part_columns
-from thalweg.model.query import Query
+from thalweg.model.query import Output, Query
 from thalweg.model.windows import Window
 from thalweg.plan.arithmetic import HALF
 from thalweg.plan.nodes import TIME, Derived, Emission, Fragment, Plan
@@ -53,7 +53,12 @@ def _lowered_sql(query: Query, source: str, window_id: str, start: str, end: str
 
 def outputs_sql(query: Query) -> str:
     """The columns of a result."""
-    return ", ".join(f"CAST({o.sql} AS {o.type}) AS {identifier(o.name)}" for o in query.outputs)
+    return ", ".join(output_columns(query.outputs))
+
+
+def output_columns(outputs: Iterable[Output]) -> list[str]:
+    """Columns of a result, each of its type."""
+    return [f"CAST({o.sql} AS {o.type}) AS {identifier(o.name)}" for o in outputs]
 
 
 def bundle_sql(query: Query, source: Fragment | Derived, members: Sequence[Member]) -> str:

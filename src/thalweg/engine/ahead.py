@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,21 @@ class Remembering:
     def join(self, query: Query) -> JoinChoice:
         """The plan of a join query."""
         found: JoinChoice = self._once(query, lambda: self.planner.join(query))
+        return found
+
+    @property
+    def sharing(self) -> str:
+        """Whether queries are computed together."""
+        return self.planner.sharing
+
+    def apart(self, query: Query) -> float:
+        """The cost of a join query alone."""
+        found: float = self._once(("apart", query), lambda: self.planner.apart(query))
+        return found
+
+    def together(self, queries: Sequence[Query]) -> float:
+        """The cost of join queries as one."""
+        found: float = self._once(("together", tuple(queries)), lambda: self.planner.together(queries))
         return found
 
     def _once(self, key: Hashable, choose: Callable[[], Any]) -> Any:

@@ -15,7 +15,8 @@ from thalweg.model.query import Query
 from thalweg.model.settings import Config
 from thalweg.optimizer.cost.early_aggregation import plan_name
 from thalweg.optimizer.join_plans import BEST, Considered, JoinChoice
-from thalweg.optimizer.planner import WindowPlanner, input_statistics, join_statistics
+from thalweg.optimizer.planner import WindowPlanner
+from thalweg.optimizer.pool_costs import input_statistics, join_statistics
 from thalweg.plan.nodes import Emission, Join, Plan
 from thalweg.plan.shape import shape_of
 from thalweg.plan.sides import sides_of

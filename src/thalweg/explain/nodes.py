@@ -13,7 +13,8 @@ from thalweg.explain.model import Expected, NodeView
 from thalweg.optimizer.cost.join_engine import SECOND, held_of, taken
 from thalweg.optimizer.cost.steps import StepEstimate, estimates
 from thalweg.optimizer.forest import Forest
-from thalweg.optimizer.planner import WindowPlanner, join_statistics, step_of
+from thalweg.optimizer.planner import WindowPlanner, step_of
+from thalweg.optimizer.pool_costs import join_statistics
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Join, Plan

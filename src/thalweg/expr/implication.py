@@ -46,17 +46,17 @@ def implies(given: Expr, wanted: Expr) -> bool:
     atoms = conjuncts(given)
     regions: dict[Expr, Region] = {}
     for atom in atoms:
-        for subject, function, values in _said(atom):
+        for subject, function, values in said(atom):
             regions[subject] = _narrowed(regions.get(subject, Region()), function, values)
     return all(atom in atoms or _follows(regions, atom) for atom in conjuncts(wanted))
 
 
-def _said(atom: Expr) -> Iterator[tuple[Expr, str, tuple[Constant, ...]]]:
+def said(atom: Expr) -> Iterator[tuple[Expr, str, tuple[Constant, ...]]]:
     """What an atom says of an expression, if it is understood: the function and the constants."""
     if not isinstance(atom, Call):
         return
     if atom.function == "NOT" and isinstance(inner := atom.args[0], Call) and inner.function == "IN":
-        yield from ((s, "<>", (v,)) for s, _, values in _said(inner) for v in values)
+        yield from ((s, "<>", (v,)) for s, _, values in said(inner) for v in values)
     if atom.function in ("IS NULL", "IS NOT NULL"):
         yield atom.args[0], atom.function, ()
     if atom.function in (*_RANGES, "=", "<>", "IN"):
@@ -96,8 +96,8 @@ def _tighter(one: Bound, other: Bound, upward: bool) -> bool:
 def _follows(regions: dict[Expr, Region], atom: Expr) -> bool:
     if isinstance(atom, Call) and atom.function == "OR":
         return any(_follows(regions, one) for one in atom.args)
-    said = list(_said(atom))
-    return bool(said) and all(_holds(regions.get(subject, Region()), function, values) for subject, function, values in said)
+    known = list(said(atom))
+    return bool(known) and all(_holds(regions.get(subject, Region()), function, values) for subject, function, values in known)
 
 
 def _holds(region: Region, function: str, values: tuple[Constant, ...]) -> bool:

@@ -65,12 +65,24 @@ class ColumnRef:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """The rows of an input that one query of a pool takes: those that satisfy its conditions from an event time on. `bit` is what it is
+    told by in the query-sets of rows, `length` its own window where it is shorter than the pool's."""
+
+    bit: int
+    where: tuple[Expr, ...] = ()
+    begin: int | None = None
+    length: int | None = None
+
+
+@dataclass(frozen=True)
 class QueryInput:
     """A stream with its window, or a static table, under the name that it has in the query.
 
     `kind` is RANGE or TUMBLE with a `length` in microseconds, UNBOUNDED, STATIC for a table, or WINDOWED where the windows of the
     results are the only ones.
     `where` are the conditions that read this input alone, over its bare columns, in normal order.
+    Where many queries are computed as one, `sets` says which rows each of them takes, and `pool` who they are.
     """
 
     alias: str
@@ -78,6 +90,8 @@ class QueryInput:
     kind: str
     length: int | None = None
     where: tuple[Expr, ...] = ()
+    sets: tuple[Chosen, ...] = ()
+    pool: str = ""
 
     @property
     def is_stream(self) -> bool:

@@ -17,6 +17,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan.join": ("best", "hash", "loop"),
     "plan.exchange": ("best", "always"),
     "plan.scan": ("best", "table"),
+    "plan.sharing": ("best", "off", "all"),
     "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
 }
 _EARLY = re.compile(r"best|lap|eap[01]+")
@@ -29,6 +30,7 @@ KEYS = {
     "plan.invalidate": "when rows of a join are forgotten: slot, probe, probe-and-insert, probe-all or both-all",
     "plan.exchange": "best: a batch that makes few rows is worked on without an exchange; always: never so",
     "plan.scan": "best: one reader of a Parquet file computes while it reads; table: rows are read first, then computed with",
+    "plan.sharing": "best: queries are computed together where that costs less; off: each alone; all: together wherever they can be",
     "partitions": "hash ranges of state and parallel tasks; default: the cores of the Spark session",
     "durable": "true: a batch is flushed to disk before it counts, so that a power cut loses nothing; false: never so",
     "trigger": "seconds between micro-batches; 0 runs them one after another",
@@ -46,6 +48,7 @@ class Config:
     join: str = "best"
     invalidate: str = "slot"
     exchange: str = "best"
+    sharing: str = "best"
     scan: str = "best"
     features_off: frozenset[str] = frozenset()
     partitions: int | None = None

@@ -24,9 +24,9 @@ class Choices(Protocol):
         """The plan of a join query."""
 
 
-def join_nodes(queries: Iterable[Query], choices: Choices, begins: Mapping[str, int | None]) -> Plan:
-    """Join queries that come into force together."""
-    made = [planned(q, choices.join(q), starts_of(q, begins)) for q in queries if not q.windows]
+def join_nodes(queries: Iterable[Query], choices: Choices, begins: Mapping[str, int | None], apart: bool = False) -> Plan:
+    """Join queries that come into force together; `apart` they share nothing."""
+    made = [planned(q, choices.join(q), starts_of(q, begins), q.name if apart else "") for q in queries if not q.windows]
     sides = [s for plan in made for s in plan.fragments]
     return united(sides, [j for plan in made for j in plan.joins], [e for plan in made for e in plan.emissions])
 
@@ -36,9 +36,9 @@ def starts_of(query: Query, begins: Mapping[str, int | None]) -> Starts:
     return tuple(begins.get(i.source) if i.is_stream else None for i in query.inputs)
 
 
-def planned(query: Query, choice: JoinChoice, starts: Starts) -> Plan:
+def planned(query: Query, choice: JoinChoice, starts: Starts, owner: str = "") -> Plan:
     """The fragments, the join and the emission of a choice."""
-    sides = tuple(_begun(query, n, side, starts[n]) for n, side in enumerate(sides_of(query, choice.early)))
+    sides = tuple(_begun(query, n, side, starts[n]) for n, side in enumerate(sides_of(query, choice.early, owner)))
     evaluate = "rows" if query.every is None else choice.evaluate
     asked, ids = core(query), tuple(s.id for s in sides)
     join = Join(
@@ -68,15 +68,17 @@ def first_whole(query: Query, starts: Starts) -> int | None:
     return -(-max(ends) // query.every) if ends else None
 
 
-def succeeded(query: Query, choice: JoinChoice, old: Plan, running: list[Emission], begins: Mapping[str, int | None]) -> Plan:
+def succeeded(
+    query: Query, choice: JoinChoice, old: Plan, running: list[Emission], begins: Mapping[str, int | None], apart: bool = False
+) -> Plan:
     """Another plan of a query that runs: at once where the state gives all that it needs, else the old one goes on until then."""
-    last = running[-1]
+    last, owner = running[-1], query.name if apart else ""
     before = old.join(last.nodes[0])
-    taken = _taken_over(query, before, last, planned(query, choice, before.begins), {f.id for f in old.fragments})
+    taken = _taken_over(query, before, last, planned(query, choice, before.begins, owner), {f.id for f in old.fragments})
     if taken is not None:
         return replace(taken, emissions=(*running[:-1], *taken.emissions))
-    fresh = planned(query, choice, starts_of(query, begins))
-    return replace(fresh, emissions=_handed_over(query, running, replace(fresh.emissions[0], born=last.born)))
+    fresh = planned(query, choice, starts_of(query, begins), owner)
+    return replace(fresh, emissions=handed_over(query, running, replace(fresh.emissions[0], born=last.born)))
 
 
 def _taken_over(query: Query, before: Join, last: Emission, made: Plan, known: set[str]) -> Plan | None:
@@ -84,14 +86,14 @@ def _taken_over(query: Query, before: Join, last: Emission, made: Plan, known: s
     (new,) = made.joins
     if new.id == before.id:
         return replace(made, emissions=(last,))
-    sides = [_successor(old, made.fragment(side), known) for old, side in zip(before.sides, new.sides, strict=True)]
+    sides = [successor(old, made.fragment(side), known) for old, side in zip(before.sides, new.sides, strict=True)]
     found = tuple(s for s in sides if s is not None)
     if query.every is None or len(found) < len(sides):
         return None
     return united(found, [replace(new, takes_over=True)], [replace(last, nodes=(new.id,))])
 
 
-def _successor(before: str, side: Fragment, known: set[str]) -> Fragment | None:
+def successor(before: str, side: Fragment, known: set[str]) -> Fragment | None:
     """A side that begins with all that another one holds: the same, or an aggregation set of its rows."""
     if side.id == before or side.static:
         return side
@@ -100,10 +102,15 @@ def _successor(before: str, side: Fragment, known: set[str]) -> Fragment | None:
     return replace(side, origin=before) if rows.id == before and side.id not in known else None
 
 
-def _handed_over(query: Query, running: list[Emission], new: Emission) -> tuple[Emission, ...]:
-    """The old plan gives out the instants before the new one begins. Where windows never end, or rows are the result, it stays."""
+def may_hand_over(query: Query) -> bool:
+    """Whether another plan can take over a query at an instant: not where windows never end, or rows are the result."""
+    return query.every is not None and all(i.kind != UNBOUNDED for i in query.inputs)
+
+
+def handed_over(query: Query, running: list[Emission], new: Emission) -> tuple[Emission, ...]:
+    """The old plan gives out the instants before the new one begins, where it can."""
     *ending, old = running
-    if query.every is None or any(i.kind == UNBOUNDED for i in query.inputs):
+    if not may_hand_over(query):
         return tuple(running)
     if new.begin is None:
         return (*ending, new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
@@ -17,14 +17,14 @@ from thalweg.optimizer.estimate import estimate
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider, may_evaluate, may_hash
 from thalweg.optimizer.plan_windows import Mode, plan_windows
+from thalweg.optimizer.pool_costs import alone_cost, join_statistics, pool_cost, pool_statistics, rounded, widest
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Plan
-from thalweg.plan.sides import sides_of
 from thalweg.state.manifest import Manifest, Seen
 from thalweg.statistics.constants import join_constants
-from thalweg.statistics.known import InputFigures, Known, Sampled
-from thalweg.statistics.records import InputStatistics, JoinStatistics, WindowStatistics
+from thalweg.statistics.known import Known, Sampled
+from thalweg.statistics.records import JoinStatistics, WindowStatistics
 
 CLEAR_GAIN = 1.25
 
@@ -62,6 +62,24 @@ class WindowPlanner:
         """What a plan costs per batch, in hash-aggregate updates."""
         return engine_cost(forest, traits, self.statistics(group))
 
+    @property
+    def sharing(self) -> str:
+        """Whether queries are computed together."""
+        return self.config.sharing
+
+    def apart(self, query: Query) -> float:
+        """The cost of a join query alone, per second of stream."""
+        return self.considered(query)[0].estimate.nanos + alone_cost(self.known, query)
+
+    def together(self, queries: Sequence[Query]) -> float:
+        """The cost of join queries of one pattern as one, per second of stream."""
+        return self._cheapest(widest(queries), pool_statistics(self.known, queries)) + pool_cost(self.known, queries)
+
+    def _cheapest(self, query: Query, statistics: JoinStatistics) -> float:
+        c = self.config
+        found = consider(query, statistics, Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), join_constants())
+        return found[0].estimate.nanos if found else float("inf")
+
 
 def planner_for(
     config: Config,
@@ -89,12 +107,7 @@ def statistics_of(known: Known, group: Group) -> WindowStatistics:
     """Rows chosen per second and batch length of the group's stream, and its number of keys."""
     f = known.group(group)
     rate, keys, batch = max(f.rate.value * f.share.value, 1e-6), max(f.keys.value, 1), max(f.batch.value, 1)
-    return WindowStatistics(rate=_rounded(rate), keys=_rounded(keys), batch=int(_rounded(batch)))
-
-
-def _rounded(value: float) -> float:
-    """To two digits, so that small changes make no other plan."""
-    return float(f"{value:.1e}")
+    return WindowStatistics(rate=rounded(rate), keys=rounded(keys), batch=int(rounded(batch)))
 
 
 def worth_replanning(plan: Plan, candidate: Plan, known: Known) -> frozenset[str]:
@@ -129,21 +142,6 @@ def step_of(plan: Plan, node: Fragment | Derived) -> Step:
     if isinstance(node, Fragment):
         return Step(node.window)
     return Step(node.window, plan.node(node.parent).window, node.how, len(node.pieces), node.factor)
-
-
-def join_statistics(known: Known, query: Query) -> JoinStatistics:
-    """What is known of a join's inputs, or what is assumed of them."""
-    inputs = tuple(input_statistics(known.input(side), side.static) for side in sides_of(query, (True,) * len(query.inputs)))
-    groups, batch = known.groups(query).value, known.batch(query.streams).value
-    return JoinStatistics(inputs, _rounded(max(groups, 1)), _rounded(batch))
-
-
-def input_statistics(figures: InputFigures, static: bool) -> InputStatistics:
-    """An input of a join after its conditions."""
-    sets, keys, chosen = _rounded(figures.sets.value), _rounded(figures.keys.value), figures.rows.value * figures.share.value
-    if static:
-        return InputStatistics(0.0, sets, keys, _rounded(max(chosen, 1)))
-    return InputStatistics(_rounded(max(chosen, 1e-6)), sets, keys)
 
 
 def _wished(config: Config) -> str:

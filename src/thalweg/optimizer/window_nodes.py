@@ -15,14 +15,22 @@ from thalweg.plan.nodes import Derived, Emission, Fragment, Plan, derived_id, fr
 Sources = dict[tuple[str, Window], dict[str, tuple[str, ...]]]
 
 
-def window_nodes(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None]) -> Plan:
-    """The windows of some queries, planned together by group; `begins` is per stream where they start in mid-stream."""
+def window_nodes(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None], apart: bool = False) -> Plan:
+    """The windows of some queries, planned together by group; `begins` is per stream where they start in mid-stream. `apart` each query is
+    planned by itself and shares nothing."""
+    if apart:
+        plans = [_planned((q,), costs, begins, q.name) for q in queries]
+        return united((n for p in plans for n in p.nodes), (), (e for p in plans for e in p.emissions))
+    return _planned(queries, costs, begins, "")
+
+
+def _planned(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None], owner: str) -> Plan:
     queries = tuple(queries)
     sources: Sources = {}
     made: list[Fragment | Derived] = []
     for group, members in grouped(queries).items():
         for kind in cheapest_kinds(group, members, costs):
-            nodes = _forest_nodes(group, costs.forest(group, kind.windows, kind.traits), kind)
+            nodes = _forest_nodes(group, costs.forest(group, kind.windows, kind.traits), kind, owner)
             made += nodes.values()
             _note(kind, nodes, sources)
     emissions = tuple(e for q in queries for e in _emissions(q, sources, begins.get(q.stream)))
@@ -45,19 +53,19 @@ def _emissions(query: Query, sources: Sources, begin: int | None) -> Iterable[Em
         yield Emission(query.name, tuple(given), named.id, named.window, tuple(given.values()), begin, born=(begin,))
 
 
-def _forest_nodes(group: Group, forest: Forest, kind: Kind) -> dict[Window, Fragment | Derived]:
+def _forest_nodes(group: Group, forest: Forest, kind: Kind, owner: str) -> dict[Window, Fragment | Derived]:
     made: dict[Window, Fragment | Derived] = {}
     for step in forest.steps:
         if step.source is None:
-            made[step.window] = _lifted(group, step.window, kind)
+            made[step.window] = _lifted(group, step.window, kind, owner)
         else:
             made[step.window] = _derived(made[step.source], step, kind)
     return made
 
 
-def _lifted(group: Group, window: Window, kind: Kind) -> Fragment:
-    every = tuple(range(len(group.keys)))
-    lifted = Fragment("", group.stream, group.where, group.keys, window, kind.parts, route=(every,), holistic=kind.traits.holistic)
+def _lifted(group: Group, window: Window, kind: Kind, owner: str) -> Fragment:
+    every, holistic = tuple(range(len(group.keys))), kind.traits.holistic
+    lifted = Fragment("", group.stream, group.where, group.keys, window, kind.parts, route=(every,), holistic=holistic, owner=owner)
     return fragment(lifted)
 
 

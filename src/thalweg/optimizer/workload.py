@@ -10,7 +10,9 @@ from thalweg.compile.retention import is_over
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.optimizer.groups import Costs
-from thalweg.optimizer.join_nodes import Choices, join_nodes, succeeded
+from thalweg.optimizer.join_nodes import Choices
+from thalweg.optimizer.pooling import Surroundings, pooled_joins
+from thalweg.optimizer.pools import Prices
 from thalweg.optimizer.retiring import retire, retired_names
 from thalweg.optimizer.window_nodes import window_nodes
 from thalweg.plan.graph import pruned, united
@@ -20,12 +22,16 @@ from thalweg.statistics.known import Known
 Instants = Mapping[str, int | None]
 
 
-class Planner(Costs, Choices, Protocol):
+class Planner(Costs, Choices, Prices, Protocol):
     """Decides how windows and joins are computed, by what is known of streams and tables."""
 
     @property
     def known(self) -> Known:
         """What plans are chosen by."""
+
+    @property
+    def sharing(self) -> str:
+        """Whether queries are computed together: by cost (`best`), wherever they can be (`all`), or never (`off`)."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def windows(draft: Draft) -> Draft:
     asked = [q for q in draft.queries if q.windows]
     again = any(q.name in draft.again for q in asked)
     wanted = [q for q in asked if again or q.name not in draft.continuing]
-    fresh = window_nodes(wanted, draft.planner, draft.begins)
+    fresh = window_nodes(wanted, draft.planner, draft.begins, draft.planner.sharing == "off")
     if not again:
         return replace(draft, made=(*draft.made, fresh))
     mine = {q.name for q in asked}
@@ -81,15 +87,27 @@ def windows(draft: Draft) -> Draft:
 
 
 def joins(draft: Draft) -> Draft:
-    """New joins, and those that are handed over to another plan."""
+    """New joins, alone or in pools, and those that are handed over to another plan."""
     asked = [q for q in draft.queries if not q.windows]
-    running = {q.name: [e for e in draft.staying if e.query == q.name] for q in asked if q.name in draft.again}
-    fresh = [q for q in asked if q.name not in draft.continuing or (q.name in draft.again and not running[q.name])]
-    moved = [q for q in asked if running.get(q.name) and q.name in draft.continuing]
-    made = [succeeded(q, draft.planner.join(q), draft.old, running[q.name], draft.begins) for q in moved]
-    gone = {q.name for q in moved}
-    staying = tuple(e for e in draft.staying if e.query not in gone)
-    return replace(draft, staying=staying, made=(*draft.made, join_nodes(fresh, draft.planner, draft.begins), *made))
+    running: dict[str, list[Emission]] = {}
+    for e in draft.staying:
+        running.setdefault(e.query, []).append(e)
+    again = [q for q in asked if q.name in draft.again and q.name in draft.continuing and running.get(q.name)]
+    going_on = {q.name for q in asked if q.name in draft.continuing and running.get(q.name)}
+    made, moved = pooled_joins(
+        draft.old,
+        [q for q in asked if q.name not in going_on],
+        again,
+        running,
+        Surroundings(draft.planner, draft.begins, draft.frontiers, {q.name: q for q in (*draft.old.queries, *asked)}, _replaced(draft)),
+    )
+    staying = tuple(e for e in draft.staying if e.query not in moved)
+    return replace(draft, staying=staying, made=(*draft.made, *made))
+
+
+def _replaced(draft: Draft) -> frozenset[str]:
+    """The queries that others take the place of."""
+    return frozenset(q.name for q in draft.queries if q.name in draft.places and q.name not in draft.continuing)
 
 
 def retiring(draft: Draft) -> Draft:

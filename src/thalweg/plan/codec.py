@@ -9,17 +9,17 @@ from typing import Any
 from thalweg.expr.data import from_data, to_data
 from thalweg.expr.nodes import Expr
 from thalweg.model.aggregates import PartColumn
-from thalweg.model.query import Aggregate, ColumnRef, Equality, Output, Query, QueryAggregate, QueryInput, Term
+from thalweg.model.query import Aggregate, Chosen, ColumnRef, Equality, Output, Query, QueryAggregate, QueryInput, Term
 from thalweg.model.stream import Column, Relation, Stream
 from thalweg.model.target import TARGETS
 from thalweg.model.windows import NamedWindow, Window
 from thalweg.plan.change import PlanChange
-from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan
+from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan, Resting
 from thalweg.plan.pieces import Pieces
 
-_MODEL = (Aggregate, ColumnRef, Column, Equality, NamedWindow, Output, PartColumn, Query, QueryAggregate, QueryInput, Relation)
+_MODEL = (Aggregate, Chosen, ColumnRef, Column, Equality, NamedWindow, Output, PartColumn, Query, QueryAggregate, QueryInput, Relation)
 _MORE = (Stream, Term, Window, *TARGETS)
-_NODES = (Derived, Emission, Fragment, Join, Pieces, Plan, PlanChange)
+_NODES = (Derived, Emission, Fragment, Join, Pieces, Plan, PlanChange, Resting)
 CLASSES: dict[str, Any] = {c.__name__: c for c in (*_MODEL, *_MORE, *_NODES)}
 
 

@@ -33,6 +33,7 @@ def _one_fragment(known: Fragment, other: Fragment) -> Fragment:
         origin=known.origin or other.origin,
         holistic=known.holistic or other.holistic,
         counted=tuple(dict.fromkeys((*known.counted, *other.counted))),
+        sets=other.sets,
     )
 
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TypeVar
 
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
-from thalweg.model.query import Aggregate, Query
+from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
 from thalweg.plan.grid import Cut, Pattern
@@ -45,6 +45,8 @@ class Fragment:
     A fragment for a window without end that begins within a slot has a `begin`, an event time, and is not shared with others.
     An aggregation set that takes over from rows has their fragment as its `origin`, and begins with what they make.
     `counted` are sets of columns whose distinct values are counted for statistics.
+    A fragment of a pool of queries has the rows that any of them takes, each with its query-set in the column `__set`; `sets` says who
+    takes which, and may change while the fragment stays the same. One that is not to be shared has an `owner`.
     State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
     """
 
@@ -64,6 +66,9 @@ class Fragment:
     begin: int | None = None
     holistic: bool = False
     counted: tuple[tuple[int, ...], ...] = ()
+    pool: str = ""
+    sets: tuple[Chosen, ...] = ()
+    owner: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -86,7 +91,8 @@ def fragment(made: Fragment) -> Fragment:
     """A fragment under the name of its meaning; parts and what is counted may be added to it."""
     w = made.window
     shape = [made.early, made.static, made.required, made.route, made.pattern, made.timed]
-    return replace(made, id=named(made.source, made.where, made.columns, (w.range, w.slide, w.offset), shape, *_optional(made.begin)))
+    more = (*_optional(made.begin), *_optional(made.pool or None), *_optional(made.owner or None))
+    return replace(made, id=named(made.source, made.where, made.columns, (w.range, w.slide, w.offset), shape, *more))
 
 
 def _optional(value: object) -> list[object]:
@@ -122,12 +128,21 @@ def derived_id(parent: str, window: Window, how: str) -> str:
 
 
 @dataclass(frozen=True)
+class Resting:
+    """A bit of a pool that no member has and rows may still carry: those before these event times, per input."""
+
+    bit: int
+    starts: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
 class Join:
     """Partners found among fragments, and what they make: joined rows, or partial results of groups at instants.
 
     `asked` is the join without names and without what is made of its results (`core`). `evaluate` is snapshot, delta, expiry or
     materialize, or "rows" where the joined rows are the result; `method` hash or loop. `begins` says per input from which event time on
     its rows count (None: all). One that `takes_over` from another evaluation of the same fragments begins with what these hold.
+    The join of a pool of queries may come to ask for other rows while it stays the same; `resting` are the bits that it can't give yet.
     State: what its evaluation keeps.
     """
 
@@ -139,6 +154,12 @@ class Join:
     begins: tuple[int | None, ...]
     invalidate: str = "slot"
     takes_over: bool = False
+    resting: tuple[Resting, ...] = ()
+
+    @property
+    def pool(self) -> str:
+        """The pool of queries that it is computed for; nothing where it is not a pool's."""
+        return self.asked.inputs[0].pool
 
 
 @dataclass(frozen=True)
@@ -148,6 +169,7 @@ class Emission:
     `parts` says which columns come from which node: through other queries a node may have more than this one needs. Only instances that
     start (of a join: instants) in [begin, until) are emitted: a query created in mid-stream has a begin, a plan that another one takes
     over from has an until. `born` says per input from which event time on the query itself counts its rows, whatever plan computes it.
+    Of a pool it is given what has its `bit` in the query-set.
     """
 
     query: str
@@ -158,6 +180,7 @@ class Emission:
     begin: int | None = None
     until: int | None = None
     born: tuple[int | None, ...] = ()
+    bit: int | None = None
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,11 @@ class Shape:
         """The names of the grouping keys."""
         return tuple(f'"k{i}"' for i in range(len(self.query.keys)))
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The keys that results are grouped by: those of a pool without the query-set."""
+        return self.keys[:-1] if self.join.pool else self.keys
+
     def visible(self, number: int) -> str:
         """Which rows of an input count at all: those from its beginning on."""
         begin = self.join.begins[number]

@@ -7,7 +7,7 @@ a column of, is given to all partitions whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES, Part, PartColumn, part_columns
@@ -48,10 +48,11 @@ def aggregate_parts(aggregate: QueryAggregate) -> tuple[JoinPart, ...]:
     return tuple(JoinPart(f"{where}_{c.name}", aggregate.input, c, p) for c, p in zip(columns, parts, strict=True))
 
 
-def sides_of(query: Query, early: Sequence[bool]) -> tuple[Fragment, ...]:
-    """What is kept of every input, as rows or as an aggregation set."""
+def sides_of(query: Query, early: Sequence[bool], owner: str = "") -> tuple[Fragment, ...]:
+    """What is kept of every input, as rows or as an aggregation set; with an owner it is not shared."""
     routes, pattern = _routes(query)
-    return tuple(_side(query, n, early[n] and query.every is not None, routes[n], pattern) for n in range(len(query.inputs)))
+    made = (_side(query, n, early[n] and query.every is not None, routes[n], pattern) for n in range(len(query.inputs)))
+    return tuple(fragment(replace(side, owner=owner)) if owner else side for side in made)
 
 
 def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern) -> Fragment:
@@ -77,6 +78,8 @@ def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern
             pattern=pattern if route else (),
             holistic=early and any(AGGREGATES[a.call.function].holistic for a in query.aggregates if a.input == number),
             counted=(equated,),
+            pool=given.pool,
+            sets=given.sets,
         )
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
 from math import prod
 
+from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import identifier
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
@@ -94,11 +96,11 @@ class Known:
         measured = self.seen.keys.get(group_name(group))
         assumed = ASSUMED.keys if group.keys else 1.0
         keys = self._values(side, range(len(side.columns)), 1, assumed) if measured is None else Figure(measured, Origin.MEASURED)
-        return GroupFigures(self._rate(group.stream), self._share(side), keys, self.batch((group.stream,)))
+        return GroupFigures(self.rate(group.stream), self._share(side), keys, self.batch((group.stream,)))
 
     def input(self, side: Fragment) -> InputFigures:
         """Of an input of a join."""
-        rows = self._table_rows(side.source) if side.static else self._rate(side.source)
+        rows = self._table_rows(side.source) if side.static else self.rate(side.source)
         measured = self.seen.sides.get(side_name(side))
         if measured is not None:
             share, sets, keys = (Figure(value, Origin.MEASURED) for value in measured)
@@ -124,7 +126,8 @@ class Known:
         sampled = [self.sampled.batches[s] for s in names if s in self.sampled.batches]
         return _best(float(ASSUMED.batch), max(measured, default=None), None, max(sampled, default=None))
 
-    def _rate(self, name: str) -> Figure:
+    def rate(self, name: str) -> Figure:
+        """Rows per second of a stream."""
         declared = next((s.rate for s in self.streams if s.name == name), None)
         measured = self.seen.streams.get(name)
         return _best(float(ASSUMED.rate), measured[0] if measured else None, declared, self.sampled.rows.get(name))
@@ -134,8 +137,30 @@ class Known:
         return _best(ASSUMED_SETS, None, declared, self.sampled.rows.get(name))
 
     def _share(self, side: Fragment) -> Figure:
+        """The part of the rows that a side takes; of a pool's, those that any of its members takes, as if their conditions had nothing to do
+        with each other."""
+        if side.pool:
+            found = [self.share_of(side.source, where) for where in {c.where for c in side.sets}]
+            origin = max((f.origin for f in found), key=list(Origin).index, default=Origin.ASSUMED)
+            return Figure(1 - prod(1 - f.value for f in found), origin)
         sampled = self.sampled.sides.get(side_name(side))
         return _best(1.0, None, None, sampled[0] if sampled else None)
+
+    @cached_property
+    def _shares(self) -> dict[tuple[str, str], Figure]:
+        """The part of the rows that conditions choose, whatever is kept of these."""
+        measured = ((name, s[0], Origin.MEASURED) for name, s in self.seen.sides.items())
+        sampled = ((name, s[0], Origin.SAMPLED) for name, s in self.sampled.sides.items())
+        found: dict[tuple[str, str], Figure] = {}
+        for name, share, origin in (*sampled, *measured):
+            source, where, *_ = name.split("|")
+            found[source, where] = Figure(share, origin)
+        return found
+
+    def share_of(self, source: str, where: Sequence[Expr]) -> Figure:
+        """The part of the rows of a stream or table that conditions choose."""
+        key = source, " AND ".join(e.sql for e in where)
+        return Figure(1.0, Origin.MEASURED) if not where else self._shares.get(key, Figure(1.0))
 
     def _values(self, side: Fragment, columns: Iterable[int], place: int, assumed: float) -> Figure:
         """Distinct values of some columns of a side, as far as they were not measured; `place` is where a sample has them."""
@@ -201,4 +226,4 @@ def join_name(query: Query) -> str:
 def side_name(side: Fragment, equated: tuple[int, ...] | None = None) -> str:
     """A side as a key of statistics, whatever plan it is of."""
     columns = side.counted[0] if equated is None else equated
-    return "|".join([side.source, " AND ".join(side.where), ", ".join(side.columns), str(columns)])
+    return "|".join([side.source, side.pool or " AND ".join(side.where), ", ".join(side.columns), str(columns)])

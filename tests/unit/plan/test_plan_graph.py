@@ -91,13 +91,23 @@ def test_the_stages_of_planning_have_names_and_reasons_of_order() -> None:
 
 
 def test_what_is_written_grows_with_what_changed() -> None:
+    apart = Config(sharing="off")
     many = queries(*(windows(f"x > {i}", source="abcd"[i % 4]) for i in range(60)), *(counted(f"l.x > {i}") for i in range(60)))
-    plan = planned(many[:-1])
-    more = planned(many, plan)
+    plan = planned(many[:-1], config=apart)
+    more = planned(many, plan, apart)
     change = change_of("base", plan, more)
     assert applied(plan, change) == more
     assert len(dumps(change)) < len(dumps(more)) / 20
     assert loads(dumps(change)) == change
+
+
+def test_one_more_query_of_a_pool_is_written_as_that_pool() -> None:
+    many = queries(*(counted(f"{'l' if i % 2 else 'r'}.x > {i}", source="ac"[i % 3 == 0]) for i in range(60)))
+    plan = planned(many[:-1])
+    more = planned(many, plan)
+    change = change_of("base", plan, more)
+    assert applied(plan, change) == more and loads(dumps(change)) == change
+    assert (len(plan.joins), len(change.made.joins), len(change.made.fragments), len(change.made.queries)) == (2, 0, 2, 1)
 
 
 def test_a_change_also_tells_what_is_gone_and_what_is_different() -> None:

@@ -8,11 +8,14 @@ from itertools import combinations
 from thalweg.compile.evaluations.base import SHOWN, Evaluation, Moment, Sizes, Step, Work
 from thalweg.compile.inputs import ALL, joined, rows_of, static_view, turns
 from thalweg.compile.join_tree import Clause, View
+from thalweg.compile.sets import mask_of
 from thalweg.compile.views import conditions, exposed
-from thalweg.compile.windows import outputs_sql
+from thalweg.compile.windows import output_columns, outputs_sql
+from thalweg.expr.quoting import identifier
 from thalweg.model.query import RANGE, TUMBLE
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin
 from thalweg.plan.arithmetic import floor_div
+from thalweg.plan.pool import SET, TYPE
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
 
@@ -24,8 +27,33 @@ def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
         joined(["*"], [_row_view(shape, n, which, moment.sizes) for n, which in enumerate(turn)], wanted)
         for turn in turns(shape, moment.fresh)
     ]
-    outputs = outputs_sql(shape.query)
-    yield Step("rows", "\nUNION ALL ".join(f"SELECT {outputs}\nFROM ({t})" for t in terms), SHOWN)
+    yield Step("rows", "\nUNION ALL ".join(_shown(shape, t) for t in terms), SHOWN)
+
+
+def _shown(shape: Shape, rows: str) -> str:
+    """Joined rows as results; those of a pool have their query-set, without the members whose own windows don't hold them."""
+    if not shape.join.pool:
+        return f"SELECT {outputs_sql(shape.query)}\nFROM ({rows})"
+    *_, whole = shape.query.outputs
+    bits = " & ".join([f"({whole.sql})", *_near(shape)])
+    made = f"SELECT {', '.join([*output_columns(shape.query.outputs[:-1]), f'{bits} AS {identifier(SET)}'])}\nFROM ({rows})"
+    return f"SELECT *\nFROM ({made}) WHERE {identifier(SET)} <> 0"
+
+
+def _near(shape: Shape) -> list[str]:
+    """Per shorter window of some members of a pool, a mask without these where a row has left it."""
+    inputs, streams = shape.query.inputs, shape.streams
+    full = mask_of(c.bit for c in shape.sides[0].sets)
+    found = []
+    for n in streams:
+        shorter: dict[int, int] = {}
+        for chosen in shape.sides[n].sets:
+            if chosen.length is not None and inputs[n].kind != TUMBLE and chosen.length != inputs[n].length:
+                shorter[chosen.length] = shorter.get(chosen.length, 0) | 1 << chosen.bit
+        for length, bits in sorted(shorter.items()):
+            inside = " AND ".join(f'"{o}.slot" - "{n}.slot" < {length}' for o in streams if o != n)
+            found.append(f"CASE WHEN {inside} THEN {full}::{TYPE} ELSE {full & ~bits}::{TYPE} END")
+    return found
 
 
 def _row_view(shape: Shape, number: int, which: str, sizes: Sizes) -> View:

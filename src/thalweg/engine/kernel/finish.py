@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,6 +36,12 @@ def finish(batches: Iterable[pa.RecordBatch], task: Task, part: int | None = Non
     yield pa.RecordBatch.from_pydict({"report": [report.json()]})
 
 
+def of_member(table: pa.Table, column: str, bit: int) -> pa.Table:
+    """The rows of a pool that one member takes, without their query-sets."""
+    sets = table.column(column).to_numpy()
+    return table.take(pa.array(np.flatnonzero(sets & np.uint64(1 << bit)))).drop_columns([column])
+
+
 class _Finish:
     """The groups of one hash range."""
 
@@ -62,7 +69,8 @@ class _Finish:
         for emission in self.plan.given_to(asked.name):
             for table in self.tables.get(RESULT + emission.nodes[0], ()):
                 shown = [i for i in pc.unique(table.column("i")).to_pylist() if is_emitted(emission, i)]
-                found.append(table.filter(pc.is_in(table.column("i"), pa.array(shown, pa.int64()))))
+                given = table.filter(pc.is_in(table.column("i"), pa.array(shown, pa.int64())))
+                found.append(given if emission.bit is None else of_member(given, f"k{len(asked.keys)}", emission.bit))
         found = [t for t in found if t.num_rows]
         if found:
             whole = stack(found)
@@ -81,7 +89,9 @@ class _Finish:
         return shown
 
     def _learn(self, asked: Query, groups: int) -> None:
-        """How many groups an instant has is a statistic."""
+        """How many groups an instant has is a statistic; what a pool makes is not known by one of its members."""
+        if self.plan.given_to(asked.name)[-1].bit is not None:
+            return
         self.report.groups[self.plan.given_to(asked.name)[-1].nodes[0]] = groups / self.instants
 
     def _changes(self, asked: Query) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,6 +21,7 @@ from thalweg.engine.kernel.stock import Stock
 from thalweg.plan.grid import Cut
 from thalweg.plan.instants import alive_instants, final_instants, is_emitted
 from thalweg.plan.nodes import Fragment
+from thalweg.plan.pool import SET, shown_columns
 from thalweg.plan.shape import Shape
 
 RESULT = "result:"
@@ -108,12 +110,24 @@ class JoinWork:
             elif step.to == SENT:
                 made += self._send(shape, table)
             elif step.to == SHOWN:
-                queries = [e.query for e in self.plan.users(shape.join.id)]
-                made += show(self.task, self.report, queries, table, "work")
+                made += self._shown(shape, table)
             else:
                 self.tables.offer(step.to, table)
         self._keep(shape, kept)
         return made
+
+    def _shown(self, shape: Shape, table: pa.Table) -> int:
+        """Results to the queries that they are of."""
+        users = self.plan.users(shape.join.id)
+        if not shape.join.pool:
+            return show(self.task, self.report, [e.query for e in users], table, "work")
+        sets = table.column(SET).to_numpy() if table.num_rows else np.zeros(0, np.uint64)
+        for emission in users:
+            mine = np.flatnonzero(sets & np.uint64(1 << (emission.bit or 0)))
+            names = shown_columns(shape.query, self.plan.query(emission.query))
+            own = table.select(list(names.values())).take(pa.array(mine)).rename_columns(list(names))
+            show(self.task, self.report, [emission.query], own, "work")
+        return int(table.num_rows)
 
     def _taken(self, step: Step) -> pa.Table:
         if step.instants is not None:
@@ -134,7 +148,7 @@ class JoinWork:
         """Partial results to the partition of their group."""
         if table.num_rows:
             self.tables.offer("partial", table)
-            cut = query(f'SELECT *, {Cut((shape.keys,)).sql(self.task.partitions)} AS p FROM "partial"')
+            cut = query(f'SELECT *, {Cut((shape.groups,)).sql(self.task.partitions)} AS p FROM "partial"')
             self.sender.table(RESULT + shape.join.id, cut)
         return int(table.num_rows)
 

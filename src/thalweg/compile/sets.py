@@ -1,0 +1,190 @@
+"""Query-sets: for a row, which queries of a pool take it, as the bits of one number.
+
+The conditions of all queries that compare one expression with constants are an index: its constants cut the values into ranges, and the
+range of a row says which queries may take it. What is not understood so is asked one by one, each distinct condition once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+
+from thalweg.expr.constants import Constant, above, same
+from thalweg.expr.implication import said
+from thalweg.expr.nodes import Call, Column, Expr, Literal
+from thalweg.model.query import Chosen
+from thalweg.plan.pool import TYPE
+
+_TIME = Column("__time", "BIGINT")
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A comparison of an expression with constants that queries ask for: the bits of those."""
+
+    function: str
+    values: tuple[Constant, ...]
+    bits: int
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A constant that cuts the values of an expression, as a value and as it is written."""
+
+    value: Constant
+    written: Expr
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """An expression with its cuts in order, and what is asked of it."""
+
+    subject: Expr
+    cuts: tuple[Cut, ...]
+    atoms: tuple[Atom, ...]
+
+
+def mask_of(bits: Iterable[int]) -> int:
+    """The number of which some bits are set.
+
+    >>> mask_of([0, 2])
+    5
+    """
+    found = 0
+    for bit in bits:
+        found |= 1 << bit
+    return found
+
+
+def set_sql(sets: Sequence[Chosen]) -> str:
+    """The query-set of a row.
+
+    >>> from thalweg.expr.nodes import Call, Column, Literal
+    >>> a, one, two = Column("a", "INTEGER"), Literal("1", "INTEGER"), Literal("2", "INTEGER")
+    >>> print(set_sql([Chosen(0, (Call("<", (a, two), "BOOLEAN"),)), Chosen(1)]))
+    CASE WHEN "a" < 2 THEN 3::UBIGINT ELSE 2::UBIGINT END
+    """
+    full = mask_of(c.bit for c in sets)
+    indexed, alone = indexes(sets)
+    found = [_index_sql(i, full) for i in indexed]
+    found += [f"CASE WHEN {condition.sql} THEN {_mask(full)} ELSE {_mask(full & ~bits)} END" for condition, bits in alone]
+    return " & ".join(f"({sql})" if len(found) > 1 else sql for sql in found) or _mask(full)
+
+
+def indexes(sets: Sequence[Chosen]) -> tuple[list[Indexed], list[tuple[Expr, int]]]:
+    """The conditions of all queries as indexes, and those that are asked one by one, each with the bits of who asks it."""
+    asked: dict[Expr, int] = {}
+    for chosen in sets:
+        begun = () if chosen.begin is None else (Call(">=", (_TIME, Literal(str(chosen.begin), "BIGINT")), "BOOLEAN"),)
+        for condition in (*chosen.where, *begun):
+            asked[condition] = asked.get(condition, 0) | 1 << chosen.bit
+    by_subject: dict[Expr, list[tuple[Expr, int]]] = {}
+    alone: list[tuple[Expr, int]] = []
+    for condition, bits in asked.items():
+        subjects = {subject for subject, _, _ in said(condition)}
+        (by_subject.setdefault(subjects.pop(), []) if len(subjects) == 1 else alone).append((condition, bits))
+    found = []
+    for subject, conditions in by_subject.items():
+        index = _indexed(subject, conditions)
+        if index is None:
+            alone += conditions
+        else:
+            found.append(index)
+    return found, alone
+
+
+def _indexed(subject: Expr, conditions: Sequence[tuple[Expr, int]]) -> Indexed | None:
+    """The index of an expression; none where it is not sure which of two constants is greater, or where there is but one condition."""
+    atoms = [Atom(function, values, bits) for c, bits in conditions for _, function, values in said(c)]
+    cuts = _ordered([cut for c, _ in conditions for cut in _cuts(c)])
+    return None if cuts is None or len(conditions) < 2 else Indexed(subject, cuts, tuple(atoms))
+
+
+def _cuts(condition: Expr) -> list[Cut]:
+    """The constants of a condition."""
+    inner = condition.children[0] if isinstance(condition, Call) and condition.function == "NOT" else condition
+    values = [v for _, _, values in said(inner) for v in values]
+    return [Cut(value, written) for value, written in zip(values, inner.children[1:], strict=False)]
+
+
+def _ordered(cuts: Sequence[Cut]) -> tuple[Cut, ...] | None:
+    """The constants from the least on, each once; None where some two can't be told apart."""
+    order = sorted(cuts, key=cmp_to_key(_compared))
+    found: list[Cut] = []
+    for cut in order:
+        if found and same(found[-1].value, cut.value):
+            continue
+        if found and not above(cut.value, found[-1].value):
+            return None
+        found.append(cut)
+    return tuple(found)
+
+
+def _compared(one: Cut, other: Cut) -> int:
+    return int(above(one.value, other.value)) - int(above(other.value, one.value))
+
+
+def _index_sql(index: Indexed, full: int) -> str:
+    """By the range that a value falls into; NULL falls into none."""
+    null = _mask(mask_at(index, None, full))
+    tree = _tree(index, full, 0, len(index.cuts))
+    return f"CASE WHEN {index.subject.operand} IS NULL THEN {null} ELSE {tree} END" if index.cuts else _null_sql(index, full)
+
+
+def _null_sql(index: Indexed, full: int) -> str:
+    """Where all that is asked is whether the value is NULL."""
+    return f"CASE WHEN {index.subject.operand} IS NULL THEN {_mask(mask_at(index, None, full))} ELSE {_mask(mask_at(index, 0, full))} END"
+
+
+def _tree(index: Indexed, full: int, low: int, high: int) -> str:
+    """A search through the cuts from `low` up to `high`, by halves."""
+    if low == high:
+        return _mask(mask_at(index, 2 * low, full))
+    middle = (low + high) // 2
+    cut = index.cuts[middle].written
+    below = Call("<", (index.subject, cut), "BOOLEAN").sql
+    equal = Call("=", (index.subject, cut), "BOOLEAN").sql
+    left, right = _tree(index, full, low, middle), _tree(index, full, middle + 1, high)
+    at = _mask(mask_at(index, 2 * middle + 1, full))
+    if at == right:
+        return left if left == right else f"CASE WHEN {below} THEN {left} ELSE {right} END"
+    return f"CASE WHEN {below} THEN {left} WHEN {equal} THEN {at} ELSE {right} END"
+
+
+def mask_at(index: Indexed, place: int | None, full: int) -> int:
+    """Who may take a row whose value is at a place: below the first cut is 0, at it 1, between it and the second 2, and so on; None is NULL."""
+    found = full
+    for atom in index.atoms:
+        if not _holds(index, atom, place):
+            found &= ~atom.bits
+    return found
+
+
+def _holds(index: Indexed, atom: Atom, place: int | None) -> bool:
+    if atom.function in ("IS NULL", "IS NOT NULL"):
+        return (place is None) == (atom.function == "IS NULL")
+    if place is None:
+        return False
+    at = [2 * _number(index, v) + 1 for v in atom.values]
+    match atom.function:
+        case "<>":
+            return place not in at
+        case "<":
+            return place < at[0]
+        case "<=":
+            return place <= at[0]
+        case ">":
+            return place > at[0]
+        case ">=":
+            return place >= at[0]
+        case _:
+            return place in at
+
+
+def _number(index: Indexed, value: Constant) -> int:
+    return next(n for n, cut in enumerate(index.cuts) if same(cut.value, value))
+
+
+def _mask(bits: int) -> str:
+    return f"{bits}::{TYPE}"

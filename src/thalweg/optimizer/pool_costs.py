@@ -1,0 +1,86 @@
+"""What is known of the inputs of a join, alone or in a pool, and what a pool costs beside its join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from thalweg.compile.sets import indexes
+from thalweg.model.query import RANGE, UNBOUNDED, Chosen, Query, QueryInput
+from thalweg.optimizer.cost.sharing import LOOK_UP, MATERIALIZE, RESULT, SCAN, union
+from thalweg.plan.sides import sides_of
+from thalweg.statistics.known import InputFigures, Known
+from thalweg.statistics.records import InputStatistics, JoinStatistics
+
+SECOND = 1e6
+SETS = 8
+"""Query-sets that rows of one key are taken to have, at the most."""
+
+
+def rounded(value: float) -> float:
+    """To two digits, so that small changes make no other plan."""
+    return float(f"{value:.1e}")
+
+
+def join_statistics(known: Known, query: Query) -> JoinStatistics:
+    """What is known of a join's inputs, or what is assumed of them."""
+    inputs = tuple(input_statistics(known.input(side), side.static) for side in sides_of(query, (True,) * len(query.inputs)))
+    groups, batch = known.groups(query).value, known.batch(query.streams).value
+    return JoinStatistics(inputs, rounded(max(groups, 1)), rounded(batch))
+
+
+def input_statistics(figures: InputFigures, static: bool) -> InputStatistics:
+    """An input of a join after its conditions."""
+    sets, keys, chosen = rounded(figures.sets.value), rounded(figures.keys.value), figures.rows.value * figures.share.value
+    if static:
+        return InputStatistics(0.0, sets, keys, rounded(max(chosen, 1)))
+    return InputStatistics(rounded(max(chosen, 1e-6)), sets, keys)
+
+
+def widest(queries: Sequence[Query]) -> Query:
+    """A query of a pattern with the longest windows of some."""
+    first = queries[0]
+    return replace(first, inputs=tuple(_widest(i, [q.inputs[n].length for q in queries]) for n, i in enumerate(first.inputs)))
+
+
+def _widest(given: QueryInput, lengths: list[int | None]) -> QueryInput:
+    if given.kind not in (RANGE, UNBOUNDED):
+        return given
+    longest = None if None in lengths else max(n for n in lengths if n is not None)
+    return replace(given, kind=UNBOUNDED if longest is None else RANGE, length=longest)
+
+
+def pool_statistics(known: Known, queries: Sequence[Query]) -> JoinStatistics:
+    """The inputs of a pool: rows that any member takes, each kept once, apart by query-set."""
+    first, more = join_statistics(known, queries[0]), min(len(queries), SETS)
+    inputs = []
+    for n, (given, s) in enumerate(zip(queries[0].inputs, first.inputs, strict=True)):
+        own = known.share_of(given.source, given.where).value
+        grown = union(known.share_of(given.source, where).value for where in {q.inputs[n].where for q in queries}) / max(own, 1e-9)
+        inputs.append(replace(s, rate=s.rate * grown, rows=s.rows * grown, sets=s.sets * more))
+    return replace(first, inputs=tuple(inputs), groups=first.groups * more)
+
+
+def alone_cost(known: Known, query: Query) -> float:
+    """What a query costs beside its join: its conditions are asked of every row, and its results are given out."""
+    return sum(_rate(known, i) * SCAN for i in query.inputs) + _results(known, query)
+
+
+def pool_cost(known: Known, queries: Sequence[Query]) -> float:
+    """What a pool costs beside its join: the query-set of every row, and the results of each member."""
+    asked = sum(_rate(known, i) * _look_up(queries, n) for n, i in enumerate(queries[0].inputs))
+    return asked + sum(_results(known, q) for q in queries)
+
+
+def _look_up(queries: Sequence[Query], number: int) -> float:
+    """Nanoseconds to make the query-set of a row."""
+    indexed, alone = indexes([Chosen(b, q.inputs[number].where) for b, q in enumerate(queries)])
+    return MATERIALIZE + LOOK_UP * (len(indexed) + len(alone))
+
+
+def _rate(known: Known, given: QueryInput) -> float:
+    return known.rate(given.source).value if given.is_stream else 0.0
+
+
+def _results(known: Known, query: Query) -> float:
+    return RESULT * SECOND / max(known.batch(query.streams).value, 1.0)

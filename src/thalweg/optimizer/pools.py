@@ -1,0 +1,216 @@
+"""Which queries are computed as one, and the nodes of that: a pool is a join with one more grouping key, the query-set.
+
+A query that comes finds a place in a pool that runs, if that has all it needs; else those that come together make new pools. A query that
+has nobody to share with runs alone, at no cost. What runs stays where it is: a bit of a query that has gone is given again once no row
+that is still needed can carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from thalweg.compile.retention import needed
+from thalweg.expr.nodes import Expr
+from thalweg.model.query import Query
+from thalweg.optimizer.cost.sharing import groups_of
+from thalweg.optimizer.join_nodes import first_whole, starts_of
+from thalweg.optimizer.join_plans import JoinChoice
+from thalweg.plan.codec import dumps
+from thalweg.plan.graph import united
+from thalweg.plan.nodes import Emission, Join, Plan, Resting, named
+from thalweg.plan.pool import BITS, Member, fits, pattern, pooled, template, unpooled
+from thalweg.plan.sides import sides_of
+
+Begins = Mapping[str, int | None]
+Starts = tuple[int | None, ...]
+Conditions = tuple[tuple[Expr, ...], ...]
+
+
+class Prices(Protocol):
+    """What queries cost apart from each other, and as one."""
+
+    def join(self, query: Query) -> JoinChoice:
+        """The plan of a join query."""
+
+    def apart(self, query: Query) -> float:
+        """The cost of a query alone."""
+
+    def together(self, queries: Sequence[Query]) -> float:
+        """The cost of queries of one pattern as one."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Queries that are computed as one: what it keeps and computes, its plan, its members, the bits that it can't give yet, and from which
+    event times on its rows are looked at."""
+
+    id: str
+    shape: Query
+    choice: JoinChoice
+    members: tuple[Member, ...]
+    resting: tuple[Resting, ...] = ()
+    floor: Starts = ()
+    takes_over: bool = False
+
+    @cached_property
+    def shape_pattern(self) -> Query:
+        """What its members have in common."""
+        return pattern(self.shape)
+
+    @property
+    def free(self) -> list[int]:
+        """The bits that it can give, the lowest first."""
+        taken = {m.bit for m in self.members} | {r.bit for r in self.resting}
+        return [b for b in range(BITS) if b not in taken]
+
+    def has_place(self, query: Query) -> bool:
+        """Whether a query of its pattern can become a member."""
+        return bool(self.free) and fits(query, self.shape)
+
+    def joined(self, query: Query, starts: Starts) -> Pool:
+        """The pool with one more member; one that asks the same and begins at the same time has the same bit."""
+        same = next((m.bit for m in self.members if m.starts == starts and m.query.meaning == query.meaning), None)
+        return replace(self, members=(*self.members, Member(query, self.free[0] if same is None else same, starts)))
+
+
+def pool_of(queries: Sequence[Query], prices: Prices, starts: Sequence[Starts], known: Iterable[str]) -> Pool:
+    """A new pool."""
+    shape, taken = template(queries), set(known)
+    id = next(i for n in range(len(taken) + 1) if (i := named("pool", dumps(shape), n)) not in taken)
+    made = Pool(id, shape, JoinChoice((), ""), (), floor=(None,) * len(shape.inputs))
+    for query, begin in zip(queries, starts, strict=True):
+        made = made.joined(query, begin)
+    return replace(made, choice=prices.join(pooled(shape, id, made.members)))
+
+
+def nodes_of(pool: Pool) -> Plan:
+    """The fragments and the join of a pool."""
+    asked, choice = pooled(pool.shape, pool.id, pool.members), pool.choice
+    sides = sides_of(asked, choice.early)
+    evaluate = "rows" if asked.every is None else choice.evaluate
+    ids = tuple(s.id for s in sides)
+    join = Join(
+        id=named(evaluate, pool.id, ids, evaluate),
+        asked=replace(asked, inputs=tuple(replace(i, sets=()) for i in asked.inputs)),  # the fragments say who takes what
+        sides=ids,
+        evaluate=evaluate,
+        method=choice.method,
+        begins=pool.floor,
+        invalidate=choice.invalidate if evaluate == "rows" else "slot",
+        takes_over=pool.takes_over,
+        resting=pool.resting,
+    )
+    return united(sides, [join], ())
+
+
+def emission_of(pool: Pool, join: str, query: Query, born: Starts) -> Emission:
+    """What a member is given."""
+    member = next(m for m in reversed(pool.members) if m.query.name == query.name)
+    return Emission(query.name, (join,), begin=first_whole(query, member.starts), born=born, bit=member.bit)
+
+
+def running_pools(
+    old: Plan, staying: Sequence[Emission], queries: Mapping[str, Query], begins: Begins, frontiers: Begins
+) -> dict[str, Pool]:
+    """The pools of a plan with the members that stay, by the ids of their joins."""
+    found, oldest = {}, needed(old, frontiers) if any(j.pool for j in old.joins) else {}
+    for join in old.joins:
+        if join.pool:
+            mine = [e for e in staying if e.nodes[0] == join.id]
+            found[join.id] = _running(old, join, mine, queries, begins, oldest)
+    return found
+
+
+def _running(
+    old: Plan, join: Join, mine: Sequence[Emission], queries: Mapping[str, Query], begins: Begins, oldest: Mapping[str, int]
+) -> Pool:
+    sets = [{c.bit: c.begin for c in old.fragment(side).sets} for side in join.sides]
+    members = tuple(Member(queries[e.query], e.bit or 0, tuple(s.get(e.bit or 0) for s in sets)) for e in mine)
+    left = set(sets[0]) - {m.bit for m in members}
+    gone = [Resting(bit, starts_of(join.asked, begins)) for bit in sorted(left)]
+    rested = [r for r in join.resting if _is_forgotten(old, join, r, oldest)]
+    floor = tuple(max((s for s in (at, *(r.starts[n] for r in rested)) if s is not None), default=None) for n, at in enumerate(join.begins))
+    resting = (*(r for r in join.resting if r not in rested), *gone)
+    early = tuple(old.fragment(s).early for s in join.sides)
+    choice = JoinChoice(early, join.evaluate, join.method, join.invalidate)
+    return Pool(join.pool, unpooled(join.asked), choice, members, resting, floor, join.takes_over)
+
+
+def _is_forgotten(old: Plan, join: Join, resting: Resting, oldest: Mapping[str, int]) -> bool:
+    """Whether no row that is still needed can carry a bit."""
+    for side, start, given in zip(join.sides, resting.starts, join.asked.inputs, strict=True):
+        if given.is_stream and start is not None and (side not in oldest or oldest[side] * old.fragment(side).slot < start):
+            return False
+    return True
+
+
+def placed(
+    queries: Sequence[Query],
+    pools: Mapping[str, Pool],
+    others: Iterable[Query],
+    prices: Prices,
+    begins: Begins,
+    sharing: str,
+    ids: set[str],
+) -> tuple[dict[str, Pool], list[Query]]:
+    """Queries put into pools, those that run or new ones (by id, where they have no join yet); and the queries that are alone.
+
+    `others` are queries that run alone: where there is one of the same pattern, a new one opens a pool, which a next one will find. `ids` are
+    those of all pools, to which new ones are added.
+    """
+    if sharing == "off":
+        return dict(pools), list(queries)
+    made, left = dict(pools), dict[Query, list[Query]]()
+    for query in queries:
+        asked = pattern(query)
+        place = next((id for id, p in made.items() if p.shape_pattern == asked and p.has_place(query)), None)
+        if place is None:
+            left.setdefault(asked, []).append(query)
+        else:
+            made[place] = made[place].joined(query, starts_of(query, begins))
+    running: dict[Query, set[Conditions]] = {}
+    for query in others:
+        running.setdefault(pattern(query), set()).add(_conditions(query))
+    return made, _new_pools(left, made, running, prices, begins, sharing, ids)
+
+
+def _new_pools(
+    left: Mapping[Query, list[Query]],
+    made: dict[str, Pool],
+    running: Mapping[Query, set[Conditions]],
+    prices: Prices,
+    begins: Begins,
+    sharing: str,
+    ids: set[str],
+) -> list[Query]:
+    """New pools, added to `made`; what is left is alone."""
+    alone: list[Query] = []
+    for asked, queries in left.items():
+        opened = any(p.shape_pattern == asked for p in made.values())
+        equal: dict[Query, list[Query]] = {}
+        for query in queries:
+            equal.setdefault(query.meaning, []).append(query)
+        for different in _grouped([same[0] for same in equal.values()], prices, sharing):
+            group = [q for one in different for q in equal[one.meaning]]
+            beside = running.get(asked, set()) - {_conditions(different[0])}  # those that take the same rows share them as they are
+            if len(different) == 1 and not opened and not beside:
+                alone += group
+                continue
+            starts = [starts_of(q, begins) for q in group]
+            pool = pool_of(group, prices, starts, ids)
+            ids.add(pool.id)
+            made[pool.id] = pool
+    return alone
+
+
+def _conditions(query: Query) -> Conditions:
+    return tuple(i.where for i in query.inputs)
+
+
+def _grouped(queries: list[Query], prices: Prices, sharing: str) -> list[list[Query]]:
+    if sharing == "all" or len(queries) == 1:
+        return [queries[n : n + BITS] for n in range(0, len(queries), BITS)]
+    return groups_of(queries, prices.together, prices.apart, BITS)

@@ -1,0 +1,93 @@
+"""Queries that differ in their conditions, windows, residues and columns are computed as one, whoever comes and goes: each equals the definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+from test_mixed_workloads import Run, rows
+
+CONDITIONS = (
+    "s.v < {a}", "s.v >= {a}", "s.v = {a}", "s.v <> {a}", "s.v BETWEEN {b} AND {a}", "s.v IN ({a}, {b})", "s.v NOT IN ({a}, {b})",
+    "s.v % 3 = 1", "s.v + s.k > {a}", "s.v IS NOT NULL", "r.v < {a}", "r.v > {b}", "r.v = {a}", "r.k <= 2", "s.v < {a} AND r.v > {b}", "s.v < r.v",
+    "s.v + {b} > r.v", "TRUE",
+)  # fmt: skip
+JOIN = "FROM s [RANGE {n} SECONDS], r [RANGE {m} SECONDS] WHERE s.k = r.k AND {where}"
+SELECTS = (
+    f"SELECT s.k, s.v, r.v AS w {JOIN}",
+    f"SELECT r.v, s.v + 1 AS v1 {JOIN}",
+    f"SELECT s.k, COUNT(*) AS n {JOIN} GROUP BY s.k EVERY 1 SECOND",
+    f"SELECT s.k, COUNT(*) AS n, SUM(s.v) AS total {JOIN} GROUP BY s.k EVERY 1 SECOND",
+    f"SELECT s.k, MAX(r.v) AS high, SUM(s.v * r.v) AS p {JOIN} GROUP BY s.k HAVING COUNT(*) > 1 EVERY 1 SECOND",
+    f"SELECT s.k, SUM(r.v) AS total {JOIN} GROUP BY s.k EVERY 2 SECONDS EMIT CHANGES",
+    "SELECT s.k, r.v FROM s [TUMBLE {n} SECONDS], r [TUMBLE {n} SECONDS] WHERE s.k = r.k AND {where}",
+    "SELECT s.k, COUNT(*) AS n FROM s [UNBOUNDED], r [RANGE {m} SECONDS] WHERE s.k = r.k AND {where} GROUP BY s.k EVERY 1 SECOND",
+)
+
+
+@hs.composite
+def texts(draw: Any) -> str:
+    """A query of one of a few patterns, with its own conditions."""
+    where = draw(hs.lists(hs.sampled_from(CONDITIONS), min_size=1, max_size=2))
+    a, b = draw(hs.integers(0, 23)), draw(hs.integers(0, 12))
+    n, m = draw(hs.sampled_from([2, 3])), draw(hs.sampled_from([2, 4]))
+    return str(draw(hs.sampled_from(SELECTS)).format(n=n, m=m, where=" AND ".join(where).format(a=a, b=b)))
+
+
+def change(draw: Any, run: Run) -> None:
+    """Something that a user does between two batches."""
+    match draw(hs.sampled_from(["", "create", "create", "many", "drop", "drop", "plan", "evaluate", "sharing", "restart"])):
+        case "create":
+            run.create(draw(texts()))
+        case "many" if len(run.live) < 8:
+            for text in draw(hs.lists(texts(), min_size=2, max_size=4)):
+                run.create(text)
+        case "drop" if run.live:
+            run.drop(draw(hs.sampled_from(run.live)))
+        case "plan":
+            run.session.set("plan.early_aggregation", draw(hs.sampled_from(["best", "LAP", "EAP10", "EAP11"])))
+        case "evaluate":
+            run.session.set("plan.evaluate", draw(hs.sampled_from(["best", "snapshot", "expiry", "materialize"])))
+        case "sharing":
+            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "all", "off"])))
+        case "restart" if run.fed:
+            run.restart(draw(hs.sampled_from([1, 2, 3])))
+
+
+@given(data=hs.data(), seed=hs.integers(0, 10**6))
+def test_pools_equal_the_definition(data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    random = Random(seed)
+    run = Run(tmp_path_factory.mktemp("pools"), data.draw(hs.sampled_from([1, 2, 3])))
+    run.session.set("plan.sharing", data.draw(hs.sampled_from(["all", "best"])))
+    for text in data.draw(hs.lists(texts(), min_size=2, max_size=5)):
+        run.create(text)
+    second = 0.0
+    for _ in range(data.draw(hs.integers(4, 9))):
+        change(data.draw, run)
+        run.feed({n: rows(random, second, random.randrange(12)) for n in ("s", "r")})
+        second += data.draw(hs.sampled_from([0.5, 1, 2, 4]))
+    run.feed({n: rows(random, second + 20, 1) for n in ("s", "r")})
+    run.check()
+    run.session.close()
+
+
+FAMILY = [f"SELECT s.k, s.v, r.v AS w {JOIN}", f"SELECT s.k, COUNT(*) AS n, SUM(s.v) AS total {JOIN} GROUP BY s.k EVERY 1 SECOND"]
+
+
+@pytest.mark.parametrize("select", FAMILY)
+@pytest.mark.parametrize("sharing", ["all", "best", "off"])
+def test_a_pool_is_one_join(select: str, sharing: str, tmp_path: Path) -> None:
+    run, random = Run(tmp_path, 2), Random(3)
+    run.session.set("plan.sharing", sharing)
+    for i in range(12):
+        run.create(select.format(n=2 + i % 3 if "COUNT" not in select else 3, m=3, where=f"s.v < {2 * i} AND r.v > {i}"))
+    for i in range(6):
+        run.feed({n: rows(random, 2 * i, 30) for n in ("s", "r")})
+    plan = run.session.runner.plan
+    assert len(plan.joins) == (12 if sharing == "off" else 1)
+    assert run.check() > 0
+    run.session.close()
