@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
@@ -111,14 +112,12 @@ class Bench:
 def measure(workload: Workload, modes: Sequence[str], root: Path, timeout: float, repeats: int = 1) -> Iterator[Point]:
     """A workload in each mode, on the same files; results of every run are compared with those of the first."""
     files = written(workload.feed, workload.batches, root / "in")
-    first: dict[str, Measured] = {}
+    runs: dict[str, Measured] = {}
     found: dict[str, list[Point]] = {mode: [] for mode in modes}
-    for _ in range(repeats):
-        for mode in modes:
-            measured = _measured(workload, mode, files, root, timeout)
-            point = Point(workload.part, workload.case, workload.value, mode, measured, compared({**first, mode: measured}, mode))
-            first.setdefault(mode, measured)
-            found[mode].append(point)
+    for number, mode in product(range(repeats), modes):
+        name = mode if number == 0 else f"{mode}, run {number + 1}"
+        runs[name] = _measured(workload, mode, files, root, timeout)
+        found[mode].append(Point(workload.part, workload.case, workload.value, mode, runs[name], compared(runs, name)))
     for points in found.values():
         wrong = [p for p in points if p.wrong]
         yield (wrong or sorted(points, key=lambda p: p.measured.batch_ms or inf))[0]

@@ -16,7 +16,18 @@ from benchmarks.sharing_points import MODES, Point, ratio
 COLORS = ("#0b6e99", "#c2703d", "#e0b04c", "#9a9a9a", "#6a4c93", "#4c9a6a")
 BEST = MODES[0]
 VALUES = {"similarity": "% similar", "ways": "streams joined", "shared-data": "% of the data shared"}
-COLUMNS = ("", "ms a batch", "events/s", "overall", "best is faster by", "state rows", "state bytes", "result rows", "results")
+COLUMNS = (
+    "",
+    "ms a batch",
+    "of the CPU",
+    "events/s",
+    "overall",
+    "best is faster by",
+    "state rows",
+    "state bytes",
+    "result rows",
+    "results",
+)
 
 
 def show(points: Sequence[Point], console: Console) -> None:
@@ -39,6 +50,7 @@ def _rows(points: Sequence[Point]) -> Iterator[list[str]]:
             yield [
                 f"{p.value:g} {VALUES.get(p.part, 'queries')}, {p.mode}",
                 "" if m.batch_ms is None else f"{m.batch_ms:,.0f}",
+                "" if m.batch_cpu_ms is None else f"{m.batch_cpu_ms:,.0f}",
                 "" if m.events_per_second is None else report.rate(m.events_per_second),
                 "" if m.overall is None else report.rate(m.overall),
                 "" if faster is None else f"{faster:.2f}x",

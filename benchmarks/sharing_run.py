@@ -25,7 +25,8 @@ Results = dict[str, tuple[int, int]]
 class Measured:
     """What a run took. ms: of each batch after the warm-up. state_rows, state_bytes: after the last one, where they are told.
 
-    declared: seconds to declare all queries. failure: why there is nothing, or less than was asked for.
+    cpu_ms: of the processor in this process, which other work on the machine hardly changes; only without Spark. declared: seconds
+    to declare all queries. failure: why there is nothing, or less than was asked for.
     """
 
     events: int
@@ -34,6 +35,7 @@ class Measured:
     state_rows: int | None = None
     state_bytes: int | None = None
     results: Results | None = None
+    cpu_ms: tuple[float, ...] = ()
     declared: float = 0.0
     failure: str | None = None
 
@@ -41,6 +43,11 @@ class Measured:
     def batch_ms(self) -> float | None:
         """The median of a batch."""
         return median(self.ms) if self.ms else None
+
+    @property
+    def batch_cpu_ms(self) -> float | None:
+        """The median of the processor's time for a batch."""
+        return median(self.cpu_ms) if self.cpu_ms else None
 
     @property
     def events_per_second(self) -> float | None:
@@ -68,22 +75,23 @@ def run_local(workload: Workload, mode: str, files: Sequence[Chunks], root: Path
         done = len(times) == workload.batches
         failure = None if done else f"{len(times)} of {workload.batches} batches in {limit:.0f} s"
         results = results_of(session) if done else None
-        counted = tuple(times[workload.warmup :])
-        return Measured(workload.feed.events, len(workload.queries), counted, *state_of(session), results, declared, failure)
+        wall, cpu = (tuple(found[n] for found in times[workload.warmup :]) for n in (0, 1))
+        return Measured(workload.feed.events, len(workload.queries), wall, *state_of(session), results, cpu, declared, failure)
     finally:
         session.close()
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _timed(session: LocalSession, files: Sequence[Chunks], limit: float) -> list[float]:
-    times: list[float] = []
+def _timed(session: LocalSession, files: Sequence[Chunks], limit: float) -> list[tuple[float, float]]:
+    """Of each batch ms by the clock and ms of the processor; none is begun when the limit is over."""
+    times: list[tuple[float, float]] = []
     started = time.perf_counter()
     for chunks in files:
-        before = time.perf_counter()
+        before, busy = time.perf_counter(), time.process_time()
         if before - started > limit:
             break
         session.batch(chunks)
-        times.append((time.perf_counter() - before) * 1_000)
+        times.append(((time.perf_counter() - before) * 1_000, (time.process_time() - busy) * 1_000))
     return times
 
 
