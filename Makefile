@@ -61,6 +61,9 @@ bench-factor-windows: setup  ## many correlated windows: every plan against naiv
 bench-joins: setup  ## joins: every plan against the papers and native Spark (--quick --parts sweeps,incremental for minutes)
 	$(BIN)/python -m benchmarks.joins $(ARGS)
 
+bench-sharing: setup  ## many queries: groups by cost against every query alone and native Spark (--quick --parts joins for minutes)
+	$(BIN)/python -m benchmarks.sharing $(ARGS)
+
 bench-many: setup  ## hundreds of queries: binding, planning, plan files, equal queries
 	$(BIN)/python -m benchmarks.many
 
@@ -69,4 +72,4 @@ bench-commits: setup  ## what manifests and flushing cost
 
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-many bench-commits
+.PHONY: help setup java demo test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-many bench-commits

@@ -105,7 +105,7 @@ def _entered(root: Path, windows: WindowSet, aggregate: str, engine: str, entry:
         failure = None if agreement.holds else f"{agreement.differing[engine]} of {agreement.compared} rows differ from the definition"
         return Contest(windows.row, aggregate, engine, outcome, failure)
     except RunFailed as e:
-        late = "not done in" in str(e)
+        late = "not ended in" in str(e)
         return Contest(windows.row, aggregate, engine, None, str(e), run.events / entry.timeout if late else None)
     finally:
         forget(run)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass, field, replace
@@ -13,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from statistics import median
 
-from benchmarks.runner import REPOSITORY, RunFailed
+from benchmarks.runner import process
 from benchmarks.spec import Batch
 
 
@@ -54,19 +51,7 @@ def run_apart(run: JoinRun, timeout: float) -> JoinOutcome:
     folder = Path(run.directory)
     (folder / "run.json").write_text(json.dumps(asdict(run)))
     started = time.perf_counter()
-    with (folder / "log").open("w") as log:
-        command = [sys.executable, "-m", "benchmarks.join_run", str(folder / "run.json")]
-        process = subprocess.Popen(command, cwd=REPOSITORY, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
-        try:
-            code = process.wait(timeout)
-        except BaseException as e:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if isinstance(e, subprocess.TimeoutExpired):
-                raise RunFailed(f"not ended in {timeout:.0f} s") from None
-            raise
-    if code != 0:
-        raise RunFailed("\n".join((folder / "log").read_text(errors="replace").strip().splitlines()[-15:]))
+    process("benchmarks.join_run", folder, timeout)
     outcome = outcome_of((folder / "outcome.json").read_text())
     return replace(outcome, process_seconds=time.perf_counter() - started)
 

@@ -40,25 +40,28 @@ def run_apart(run: Run, feed: Feed, timeout: float = 1800) -> Outcome:
     folder = prepared(run, feed)
     (folder / "run.json").write_text(dumps(run))
     started = time.perf_counter()
+    try:
+        process("benchmarks.runner", folder, timeout)
+    except RunFailed as e:
+        raise RunFailed(f"{run.engine}: {e}") from None
+    return replace(outcome_of((folder / "outcome.json").read_text()), seconds=time.perf_counter() - started)
+
+
+def process(module: str, folder: Path, timeout: float) -> None:
+    """Run a module on `run.json` of a folder in a process of its own, which leaves `outcome.json` there; its words are in `log`."""
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.runner", str(folder / "run.json")],
-            cwd=REPOSITORY,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        command = [sys.executable, "-m", module, str(folder / "run.json")]
+        started = subprocess.Popen(command, cwd=REPOSITORY, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            code = process.wait(timeout)
+            code = started.wait(timeout)
         except BaseException as e:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait()
             if isinstance(e, subprocess.TimeoutExpired):
-                raise RunFailed(f"{run.engine}: not done in {timeout:.0f} s") from None
+                raise RunFailed(f"not ended in {timeout:.0f} s") from None
             raise
     if code != 0:
-        raise RunFailed(f"{run.engine}: {_last_lines(folder / 'log')}")
-    return replace(outcome_of((folder / "outcome.json").read_text()), seconds=time.perf_counter() - started)
+        raise RunFailed(_last_lines(folder / "log"))
 
 
 def prepared(run: Run, feed: Feed) -> Path:

@@ -105,8 +105,8 @@ def test_tables_and_plots_show_the_figures(tmp_path: Path):
 
 def test_what_did_not_end_is_a_bound_without_a_verdict():
     ours = Contest("sliding", "MIN", "thalweg_engine", None, None, 5_000_000.0)
-    slow = Contest("sliding", "MIN", "spark_union", None, "not done in 900 s", 1_000.0)
+    slow = Contest("sliding", "MIN", "spark_union", None, "not ended in 900 s", 1_000.0)
     broken = Contest("sliding", "MIN", "spark_exploded", None, "out of memory")
     (_, _, bound), (_, _, unknown) = ratios([ours, slow, broken])
     assert bound is not None and (bound.value, bound.target) == (5_000, None) and unknown is None
-    assert "not done in 900 s" in "".join(map(str, factor_report._contests([ours, slow, broken])))
+    assert "not ended in 900 s" in "".join(map(str, factor_report._contests([ours, slow, broken])))
