@@ -44,6 +44,10 @@ class Each(Forced):
 
     plans: tuple[tuple[str, tuple[int, str]], ...] = ()
 
+    def together(self, queries: Sequence[Query]) -> float:
+        """Each has a join of its own."""
+        return float("inf")
+
     def join(self, query: Query) -> JoinChoice:
         bits, evaluate = dict(self.plans)[query.name]
         return Forced(Config(), bits=bits, evaluate=evaluate).join(query)

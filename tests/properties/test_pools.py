@@ -1,4 +1,4 @@
-"""Queries that differ in their conditions, windows, residues and columns are computed as one, whoever comes and goes: each equals the definition."""
+"""Queries that differ in conditions, windows and columns are computed as one, whoever comes and goes: each equals the definition."""
 
 from __future__ import annotations
 

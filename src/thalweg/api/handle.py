@@ -97,9 +97,12 @@ class QueryHandle:
 
     def results(self, format: str = "arrow") -> Any:
         """All results so far: `arrow` (a pyarrow.Table), `pandas` or `spark` (DataFrames)."""
-        asked = self._query or self._life
+        life = self._found()
+        asked = self._query or life
         assert asked is not None
-        return as_format(lambda: read_results(asked, self.directory), self.directory, format, lambda: self._session.spark)
+        shared = self._session.directory.shared
+        alone = None if life is not None and life.pools else self.directory
+        return as_format(lambda: read_results(asked, self.directory, shared, life), alone, format, lambda: self._session.spark)
 
     def _found(self) -> Life | None:
         """What the batches say of it; what once ended stays as it is."""

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from thalweg.connectors.parquet import read_file
+from thalweg.connectors.shared import batch_of, read_part, shared_files
 from thalweg.errors import UsageError
 from thalweg.model.query import Query
 from thalweg.state.lives import Life
@@ -32,11 +33,17 @@ def result_files(directory: str) -> list[Path]:
     return sorted(Path(directory).glob("batch-*.parquet"))
 
 
-def read_results(query: Query | Life, directory: str) -> pa.Table:
-    """All results so far; an empty table with the right columns where there are none yet."""
-    files = result_files(directory)
-    if files:
-        return pa.concat_tables([read_file(f) for f in files])
+def read_results(query: Query | Life, directory: str, shared: Path | None = None, life: Life | None = None) -> pa.Table:
+    """All results so far; an empty table with the right columns where there are none yet.
+
+    They are in files of its own, and in those that it shared with others in its life.
+    """
+    with_others = [] if shared is None or life is None else shared_files(shared, life.pools, life.epoch, life.ended)
+    files = sorted([(batch_of(f), f.name, f) for f in (*result_files(directory), *with_others)])
+    own = set(with_others)
+    tables = [read_part(f, query.name) if f in own else read_file(f) for _, _, f in files]
+    if found := [t for t in tables if t is not None]:
+        return pa.concat_tables(found)
     return pa.schema([pa.field(o.name, arrow_type(o.type)) for o in query.outputs]).empty_table()
 
 
@@ -54,13 +61,14 @@ def arrow_type(name: str) -> pa.DataType:
     return ARROW_TYPES.get(name, pa.string())
 
 
-def as_format(table_of: Callable[[], pa.Table], directory: str, format: str, spark_of: Callable[[], Any]) -> Any:
-    """Results in the format that is asked for; `table_of` reads them as Arrow, `spark_of` starts Spark where it is needed."""
+def as_format(table_of: Callable[[], pa.Table], directory: str | None, format: str, spark_of: Callable[[], Any]) -> Any:
+    """Results in the format that is asked for; `table_of` reads them as Arrow, `spark_of` starts Spark where it is needed. A directory that
+    has them all is read by Spark."""
     if format == "arrow":
         return table_of()
     if format == "pandas":
         return table_of().to_pandas()
     if format == "spark":
         spark = spark_of()
-        return spark.read.parquet(directory) if result_files(directory) else spark.createDataFrame(table_of())
+        return spark.read.parquet(directory) if directory and result_files(directory) else spark.createDataFrame(table_of())
     raise UsageError(f"no result format {format!r}", "use arrow, pandas or spark")

@@ -24,7 +24,8 @@ def lift_sql(fragment: Fragment) -> str:
     parts = [f'{p.lift if fragment.early else p.unit} AS "{p.name}"' for p in fragment.parts]
     source, slots = _slotted(fragment)
     by = f"\nGROUP BY {places(len(columns) + len(slots))}" if columns or slots else "\nHAVING count(*) > 0"
-    return f"{_with_sets(fragment)}SELECT {', '.join([*columns, *slots, *parts]) or '1 AS nothing'}\nFROM {source}{by if fragment.early else ''}"
+    picked = ", ".join([*columns, *slots, *parts]) or "1 AS nothing"
+    return f"{_with_sets(fragment)}SELECT {picked}\nFROM {source}{by if fragment.early else ''}"
 
 
 def _with_sets(fragment: Fragment) -> str:

@@ -153,7 +153,7 @@ def _tree(index: Indexed, full: int, low: int, high: int) -> str:
 
 
 def mask_at(index: Indexed, place: int | None, full: int) -> int:
-    """Who may take a row whose value is at a place: below the first cut is 0, at it 1, between it and the second 2, and so on; None is NULL."""
+    """Who may take a row whose value is at a place: below the first cut is 0, at it 1, between it and the second 2; None is NULL."""
     found = full
     for atom in index.atoms:
         if not _holds(index, atom, place):

@@ -82,7 +82,7 @@ def _encoded(table: pa.Table) -> Any:
 
 def with_zone(table: pa.Table) -> pa.Table:
     """Event times are instants: mark them as UTC, also within a window, so that Spark reads TIMESTAMP."""
-    return table.cast(pa.schema([pa.field(f.name, _zoned(f.type)) for f in table.schema]))
+    return table.cast(pa.schema([pa.field(f.name, _zoned(f.type)) for f in table.schema], table.schema.metadata))
 
 
 def _zoned(type_: pa.DataType) -> pa.DataType:

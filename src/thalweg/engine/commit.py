@@ -96,7 +96,8 @@ def _query_counts(before: Mapping[str, Counts], plan: Plan, controls: list[Contr
                 counts[name] = counts[name].plus(late=late)
     for report in reports:
         for result in report.results:
-            counts[result.query] = counts[result.query].plus(rows=result.rows)
+            for query, rows in result.by_query.items():
+                counts[query] = counts[query].plus(rows=rows)
     return counts
 
 

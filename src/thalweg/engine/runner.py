@@ -15,6 +15,7 @@ from thalweg.engine.accounting import accounted
 from thalweg.engine.audience import Audience
 from thalweg.engine.commit import checked, committed, controls_of, rows_made
 from thalweg.engine.faults import reach
+from thalweg.engine.kernel.showing import POOL
 from thalweg.engine.ledger import Ledger
 from thalweg.engine.mishaps import mishap
 from thalweg.engine.stages import spark_job
@@ -101,7 +102,7 @@ class Runner:
 
     def recover(self) -> None:
         """Finish what a crash interrupted: show committed results, sweep what was never committed."""
-        self.ledger.recover(self.manifest, {**self.workload.outputs, **retired_outputs(self.plan)}.values())
+        self.ledger.recover(self.manifest, self._outputs(self.workload, self.plan).values())
         lives.forget(self.directory.queries, self.manifest.batch)
 
     def on_batch(self, frame: Any, batch: int) -> None:
@@ -181,7 +182,8 @@ class Runner:
         if plan is self.plan:
             return self.lives
         live = [q for q in plan.queries if not is_retired(q.name)]
-        after = lives.lived(self.lives, live, self._continuing(plan), batch, self.manifest.tops, workload.outputs)
+        pools = {q.name: pools_of(plan, q.name) for q in live if q.into is None}
+        after = lives.lived(self.lives, live, self._continuing(plan), batch, self.manifest.tops, workload.outputs, pools)
         if after != self.lives:
             lives.write(self.directory.queries, batch, after)
         return after
@@ -253,7 +255,7 @@ class Runner:
             plan=str(path),
             manifest=None if before.batch < 0 else self.ledger.manifest_path(before),
             state=str(self.directory.state),
-            outputs={**workload.outputs, **retired_outputs(plan)},
+            outputs=self._outputs(workload, plan),
             frontiers={s.name: before.frontiers.get(s.name) for s in plan.streams},
             tops={s.name: before.tops.get(s.name) for s in plan.streams},
             idle=tuple(idle),
@@ -262,6 +264,11 @@ class Runner:
             fault=self.fault,
             readable=workload.readable,
         )
+
+    def _outputs(self, workload: Workload, plan: Plan) -> dict[str, str]:
+        """The addresses of sinks."""
+        pools = {f"{POOL}{j.pool}": str(self.directory.shared / j.pool) for j in plan.joins if j.pool}
+        return {**workload.outputs, **retired_outputs(plan), **pools}
 
     def _is_near(self, plan: Plan) -> bool:
         """Whether the last batch made, and the state holds, so few rows that an exchange would cost more than it spreads.
@@ -283,8 +290,8 @@ class Runner:
     def _tell(self, made: Manifest, workload: Workload, reports: list[Report], seconds: float) -> None:
         results: dict[str, int] = {}
         for report in reports:
-            for result in report.results:
-                results[result.query] = results.get(result.query, 0) + result.rows
+            for query, rows in ((q, n) for r in report.results for q, n in r.by_query.items()):
+                results[query] = results.get(query, 0) + rows
         facts = [f for c in controls_of(reports) for f in c.streams.values()]
         owners = {address: q for q, address in workload.outputs.items()}
         progress = BatchProgress(
@@ -300,6 +307,11 @@ class Runner:
             published=tuple((owners.get(p.address, ""), p.shown) for p in made.publish),
         )
         self.audience.tell(progress)
+
+
+def pools_of(plan: Plan, query: str) -> tuple[str, ...]:
+    """The pools that a query is computed in."""
+    return tuple(dict.fromkeys(plan.join(e.nodes[0]).pool for e in plan.given_to(query) if e.bit is not None))
 
 
 def retired_outputs(plan: Plan) -> dict[str, str]:

@@ -19,7 +19,7 @@ class Task:
     With `look` the batch also counts distinct values, for the statistics of joins. With `near` what ingest made is so little that
     it needs no exchange: it is worked on where the job was started, as one hash range. `readable` are the paths of the streams and
     tables that the session declares: whatever the plan says, tasks read from no others. With `durable` what a task wrote is on disk
-    before it reports. `outputs` are the addresses of sinks by query, and by `late:` and stream.
+    before it reports. `outputs` are the addresses of sinks by query, by `pool:` and pool, and by `late:` and stream.
     """
 
     batch: int
@@ -113,11 +113,17 @@ class Control:
 
 @dataclass(frozen=True)
 class Result:
-    """A result table of a query that a task has staged."""
+    """A result table that a task has staged: of a query, or of a pool (`pool:` and its name) with the rows of each query in it."""
 
     query: str
     staged: str
     rows: int
+    members: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def by_query(self) -> dict[str, int]:
+        """The rows of each query."""
+        return self.members or {self.query: self.rows}
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,8 @@ def placed(
 ) -> tuple[dict[str, Pool], list[Query]]:
     """Queries put into pools, those that run or new ones (by id, where they have no join yet); and the queries that are alone.
 
-    `others` are queries that run alone: where there is one of the same pattern, a new one opens a pool, which a next one will find. `ids` are
-    those of all pools, to which new ones are added.
+    `others` are queries that run alone: where there is one of the same pattern, a new one opens a pool, which a next one will find.
+    `ids` are those of all pools, to which new ones are added.
     """
     if sharing == "off":
         return dict(pools), list(queries)

@@ -72,7 +72,7 @@ def template(queries: Iterable[Query]) -> Query:
 def fits(query: Query, shape: Query) -> bool:
     """Whether a pool with a template has all that a query of its pattern needs."""
     asked = core(query)
-    read = {c for c in (*asked.columns, *(c for t in asked.residue for c in t.columns))}
+    read = {*asked.columns, *(c for t in asked.residue for c in t.columns)}
     return read <= set(shape.columns) and set(asked.aggregates) <= set(shape.aggregates)
 
 

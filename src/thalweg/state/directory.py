@@ -31,6 +31,7 @@ class Directory:
         self.queries = self.root / "queries"
         self.state = self.root / "state"
         self.results = self.root / "results"
+        self.shared = self.root / "shared"
         self.inbox = self.root / "inbox"
         self.spill = self.root / "spill"
         self._lock: IO[str] | None = None

@@ -22,7 +22,8 @@ DROPPED = 200
 class Life:
     """A query in force: from batch `epoch` on, until batch `ended`, which is without it.
 
-    `begins` is per stream the event time from which its rows count, None where they do from the first.
+    `begins` is per stream the event time from which its rows count, None where they do from the first. `pools` are those that it was
+    computed in, whose result files have its rows.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Life:
     outputs: tuple[Column, ...]
     text: str = ""
     ended: int | None = None
+    pools: tuple[str, ...] = ()
 
 
 Lives = tuple[Life, ...]
@@ -44,14 +46,17 @@ def lived(
     batch: int,
     tops: Mapping[str, int | None],
     outputs: Mapping[str, str],
+    pools: Mapping[str, tuple[str, ...]],
 ) -> Lives:
-    """What is known of lives once a batch has run `queries`; those that the batch before it had too are `continuing`."""
+    """What is known of lives once a batch has run `queries`; those that the batch before it had too are `continuing`. `pools` are those
+    that queries are computed in now."""
     queries = tuple(queries)
     known = {life.name for life in lives if life.ended is None and life.name in continuing}
     ended = [replace(life, ended=batch) if life.ended is None and life.name not in known else life for life in lives]
     born = [_born(q, batch, tops, outputs[q.name]) for q in queries if q.name not in known]
     gone = [life for life in ended if life.ended is not None]
-    return (*gone[-DROPPED:], *(life for life in ended if life.ended is None), *born)
+    live = (*(life for life in ended if life.ended is None), *born)
+    return (*gone[-DROPPED:], *(replace(v, pools=tuple(dict.fromkeys((*v.pools, *pools.get(v.name, ()))))) for v in live))
 
 
 def _born(query: Query, batch: int, tops: Mapping[str, int | None], directory: str) -> Life:
@@ -94,7 +99,9 @@ def forget(directory: Path, batch: int) -> None:
 def _life(found: dict[str, object]) -> Life:
     columns = found["outputs"]
     assert isinstance(columns, list)
-    return Life(**{**found, "outputs": tuple(Column(**c) for c in columns)})  # type: ignore[arg-type]
+    pools = found.get("pools", [])
+    assert isinstance(pools, list)
+    return Life(**{**found, "outputs": tuple(Column(**c) for c in columns), "pools": tuple(pools)})  # type: ignore[arg-type]
 
 
 def _batch(path: Path) -> int:

@@ -109,7 +109,8 @@ class LocalEngine:
 
     def results(self, query: Query) -> Any:
         """All results of a query so far."""
-        return read_results(query, self.output(query.name))
+        life = next((v for v in reversed(self.runner.lives) if v.name == query.name), None)
+        return read_results(query, self.output(query.name), self.runner.directory.shared, life)
 
 
 class LocalSession(Session):

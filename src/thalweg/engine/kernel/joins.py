@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,16 +11,17 @@ from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.evaluations.base import KEPT, SENT, SHOWN, Moment, Step
 from thalweg.compile.inputs import ALL, NEW, OLD
 from thalweg.compile.views import grouped
+from thalweg.connectors.shared import Part
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.connection import query
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import stack
-from thalweg.engine.kernel.showing import show
+from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.kernel.stock import Stock
 from thalweg.plan.grid import Cut
 from thalweg.plan.instants import alive_instants, final_instants, is_emitted
 from thalweg.plan.nodes import Fragment
-from thalweg.plan.pool import SET, shown_columns
+from thalweg.plan.pool import shown_columns
 from thalweg.plan.shape import Shape
 
 RESULT = "result:"
@@ -121,13 +121,9 @@ class JoinWork:
         users = self.plan.users(shape.join.id)
         if not shape.join.pool:
             return show(self.task, self.report, [e.query for e in users], table, "work")
-        sets = table.column(SET).to_numpy() if table.num_rows else np.zeros(0, np.uint64)
-        for emission in users:
-            mine = np.flatnonzero(sets & np.uint64(1 << (emission.bit or 0)))
-            names = shown_columns(shape.query, self.plan.query(emission.query))
-            own = table.select(list(names.values())).take(pa.array(mine)).rename_columns(list(names))
-            show(self.task, self.report, [emission.query], own, "work")
-        return int(table.num_rows)
+        asked = {e.query: (e.bit or 0, self.plan.query(e.query)) for e in users}
+        parts = {name: Part(bit, shown_columns(shape.query, query)) for name, (bit, query) in asked.items()}
+        return show_shared(self.task, self.report, self.plan, shape.join.pool, table, parts, "work")
 
     def _taken(self, step: Step) -> pa.Table:
         if step.instants is not None:

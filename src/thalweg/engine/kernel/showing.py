@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pyarrow as pa
 
 from thalweg.connectors.base import sink_at
+from thalweg.connectors.shared import Part, chosen, counted, labelled
 from thalweg.engine.faults import reach
 from thalweg.engine.task import Notes, Result, Task
+from thalweg.plan.nodes import Plan
+from thalweg.plan.pool import SET
+
+POOL = "pool:"
+"""Stands before the name of a pool where the name of a query could stand."""
 
 
 def show(task: Task, report: Notes, queries: Iterable[str], table: pa.Table, stage_name: str) -> int:
     """Stage a result for every query that it is of."""
     for name in queries if table.num_rows else ():
-        reach(f"{stage_name}:before-results", task.fault)
-        staged = sink_at(task.outputs[name]).stage(table, task.batch, report.part)
-        reach(f"{stage_name}:after-results", task.fault)
+        staged = _staged(task, report, name, table, stage_name)
         report.results.append(Result(name, staged, table.num_rows))
     return int(table.num_rows)
+
+
+def show_shared(task: Task, report: Notes, plan: Plan, pool: str, table: pa.Table, parts: Mapping[str, Part], stage_name: str) -> int:
+    """Stage a result with query-sets: as one file for the queries that have no place of their own, for the others each its rows."""
+    own = {q: p for q, p in parts.items() if plan.query(q).into is not None}
+    for query, part in own.items() if table.num_rows else ():
+        show(task, report, [query], chosen(table, part), stage_name)
+    rest = {q: p for q, p in parts.items() if q not in own}
+    if table.num_rows and own:
+        sets = table.column(SET).to_numpy()
+        some = np.uint64(sum(1 << bit for bit in {p.bit for p in rest.values()}))
+        table = table.take(pa.array(np.flatnonzero(sets & some)))
+    members = counted(table, rest) if table.num_rows else {}
+    if members:
+        name = f"{POOL}{pool}"
+        staged = _staged(task, report, name, labelled(table, {q: p for q, p in rest.items() if q in members}), stage_name)
+        report.results.append(Result(name, staged, table.num_rows, members))
+    return int(table.num_rows)
+
+
+def _staged(task: Task, report: Notes, name: str, table: pa.Table, stage_name: str) -> str:
+    reach(f"{stage_name}:before-results", task.fault)
+    staged = sink_at(task.outputs[name]).stage(table, task.batch, report.part)
+    reach(f"{stage_name}:after-results", task.fault)
+    return staged
