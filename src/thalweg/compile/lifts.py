@@ -15,24 +15,35 @@ from thalweg.plan.pool import SET
 SLOT = '"slot"'
 
 
-def lift_sql(fragment: Fragment) -> str:
+def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
     """Rows of `scan` to what is kept: the rows, or partial instances; a row of a hopping window goes to every instance it falls into.
 
-    The query-sets of a pool's rows are computed once, before rows are chosen by them.
+    The query-sets of a pool's rows are computed before rows are chosen by them; or `scan` has them already (`set_columns`).
     """
     columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
     parts = [f'{p.lift if fragment.early else p.unit} AS "{p.name}"' for p in fragment.parts]
     source, slots = _slotted(fragment)
     by = f"\nGROUP BY {places(len(columns) + len(slots))}" if columns or slots else "\nHAVING count(*) > 0"
     picked = ", ".join([*columns, *slots, *parts]) or "1 AS nothing"
-    return f"{_with_sets(fragment)}SELECT {picked}\nFROM {source}{by if fragment.early else ''}"
+    return f"{_with_sets(fragment, with_sets)}SELECT {picked}\nFROM {source}{by if fragment.early else ''}"
 
 
-def _with_sets(fragment: Fragment) -> str:
+def set_columns(fragments: Iterable[Fragment]) -> list[str]:
+    """The query-sets of a row for each pool that it may be of."""
+    return [f"{set_sql(f.sets)} AS {_set_column(f)}" for f in fragments if f.pool]
+
+
+def _set_column(fragment: Fragment) -> str:
+    return identifier(f"{SET}_{fragment.id}")
+
+
+def _with_sets(fragment: Fragment, computed: bool) -> str:
     """`scan` with the query-set of each row, for a pool."""
     if not fragment.pool:
         return ""
     on_time = "" if fragment.static else f" WHERE {TIME} >= $frontier"
+    if not computed:
+        return f"WITH scan AS (SELECT *, {_set_column(fragment)} AS {identifier(SET)} FROM scan{on_time})\n"
     return f"WITH scan AS MATERIALIZED (SELECT *, {set_sql(fragment.sets)} AS {identifier(SET)} FROM scan{on_time})\n"
 
 
@@ -71,12 +82,12 @@ def contiguous(table: str, columns: str, position: str, step: int, count: int, k
     return f'SELECT {columns}{last}{back} AS "{slot}" FROM {some}{where}'
 
 
-def statistics_sql(fragment: Fragment) -> str:
+def statistics_sql(fragment: Fragment, with_sets: bool = True) -> str:
     """How many rows of `scan` are taken, and about how many distinct values they have: of all that is kept, and of what is counted."""
     counted = [", ".join(fragment.columns[i] for i in some) for some in (range(len(fragment.columns)), *fragment.counted)]
     counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in counted]
     where = f" WHERE {' AND '.join(found)}" if (found := row_conditions(fragment)) else ""
-    return f"{_with_sets(fragment)}SELECT count(*), {', '.join(counts)} FROM scan{where}"
+    return f"{_with_sets(fragment, with_sets)}SELECT count(*), {', '.join(counts)} FROM scan{where}"
 
 
 def merge_sql(node: Fragment | Derived, source: str, bounded: bool = True) -> str:

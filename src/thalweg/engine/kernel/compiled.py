@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from thalweg.compile.lifts import lift_sql
+from thalweg.compile.lifts import lift_sql, set_columns
 from thalweg.compile.windows import EmissionStep, bundled, emission_steps, inline
-from thalweg.plan.nodes import Fragment, Plan
+from thalweg.connectors.shared import Part
+from thalweg.plan.nodes import Fragment, Join, Plan
+from thalweg.plan.pool import shown_columns
 from thalweg.plan.shape import Shape, shape_of
 from thalweg.state.history import manifest_at
 from thalweg.state.manifest import Manifest
@@ -20,7 +22,8 @@ class Compiled:
     """A plan with its SQL.
 
     lifts: by fragment. emissions: by their number in the plan. inlined: derived nodes that are computed inside a result. bundles: which
-    emissions run in one statement with others; readers: the same by the node that they compute.
+    emissions run in one statement with others; readers: the same by the node that they compute. lifted: the fragments of a stream; sets:
+    the query-sets that they need of each row. parts: of the rows of a pool's join, what each query takes.
     """
 
     plan: Plan
@@ -31,6 +34,8 @@ class Compiled:
     readers: dict[str, tuple[str, str]]
     joins: tuple[Shape, ...]
     lifted: dict[str, list[Fragment]]
+    sets: dict[str, str]
+    parts: dict[str, dict[str, Part]]
 
     @property
     def goes_on(self) -> bool:
@@ -54,7 +59,9 @@ def compile_plan(plan: Plan) -> Compiled:
             lifted.setdefault(fragment.source, []).append(fragment)
     return Compiled(
         plan=plan,
-        lifts={f.id: lift_sql(f) for f in plan.fragments},
+        lifts={f.id: lift_sql(f, with_sets=f.static) for f in plan.fragments},
+        sets={stream: ", ".join(set_columns(fragments)) for stream, fragments in lifted.items()},
+        parts={j.id: _parts(plan, j) for j in plan.joins if j.pool and j.asked.every is None},
         emissions=emission_steps(plan),
         inlined=inlined,
         bundles=bundles,
@@ -62,6 +69,11 @@ def compile_plan(plan: Plan) -> Compiled:
         joins=tuple(shape_of(plan, j) for j in plan.joins),
         lifted=lifted,
     )
+
+
+def _parts(plan: Plan, join: Join) -> dict[str, Part]:
+    found = {e.query: e.bit or 0 for e in plan.users(join.id)}
+    return {query: Part(bit, shown_columns(join.asked, plan.query(query))) for query, bit in found.items()}
 
 
 def manifest(path: str | None) -> Manifest:

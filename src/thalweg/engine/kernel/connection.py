@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import warnings
 import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -117,6 +118,10 @@ def _renew() -> None:
     _OWN.database = None
 
 
+LONG = 1_500
+"""Characters of a statement from which on it takes longer to bind it twice than to copy its result."""
+
+
 def check_declared(paths: Iterable[str]) -> None:
     """Refuse paths that nothing of the session declares, whoever names them."""
     strange = next((path for path in paths if not _OWN.reach.holds(path)), None)
@@ -177,8 +182,15 @@ def run(sql: str) -> list[tuple[Any, ...]]:
 
 
 def query(sql: str, params: Mapping[str, int] | None = None) -> pa.Table:
-    """Run a statement and take its result as Arrow."""
+    """Run a statement and take its result as Arrow.
+
+    A relation gives it without a copy, but has the statement bound twice, which takes longer where it is long.
+    """
     con = connection()
+    if len(sql) > LONG:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that rows are copied is known
+            return con.execute(sql, dict(params or {})).to_arrow_table()
     relation = con.sql(sql, params=dict(params)) if params else con.sql(sql)
     return relation.to_arrow_table()
 

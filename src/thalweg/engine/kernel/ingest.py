@@ -149,8 +149,9 @@ class _StreamIngest:
         """A view where the rows are read once from a columnar file; a table where they would be parsed again and again."""
         read = frozenset().union(*(columns_read(q, self.stream.name) for q in self._asked))
         rows = scan_sql(self.stream, source, [c.name for c in self.stream.columns if c.name in read], near)
-        if self.task.scan == "table" or self.stream.format != "parquet" or len(self.fragments) > 1 or self._judges_floats():
-            run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
+        if self.task.scan == "table" or self.stream.format != "parquet" or len(self.fragments) > 1 or self._is_apart():
+            sets = self.plan.sets.get(self.stream.name)
+            run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {f'SELECT *, {sets} FROM ({rows})' if sets else rows}")
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
 
@@ -158,6 +159,10 @@ class _StreamIngest:
     def _asked(self) -> list[Query]:
         """All that is computed from the rows."""
         return [*self.plan.plan.queries, *(j.asked for j in self.plan.plan.joins)]
+
+    def _is_apart(self) -> bool:
+        """Whether rows must be read before anything is computed with them."""
+        return any(f.pool for f in self.fragments) or self._judges_floats()
 
     def _judges_floats(self) -> bool:
         """Whether a float is more than the argument of an aggregate. Parquet's least and greatest values leave out NaN, so a
@@ -178,7 +183,9 @@ class _StreamIngest:
             self.facts.made[fragment.id] = Made(table.num_rows, len(pc.unique(table.column("slot"))))
         self.sender.table(fragment.id, table, fragment.cut.copies(partitions))
         if self.task.look and fragment.counted:
-            chosen, values, *keys = connection().execute(statistics_sql(fragment), {"frontier": self.frontier}).fetchall()[0]
+            chosen, values, *keys = (
+                connection().execute(statistics_sql(fragment, with_sets=False), {"frontier": self.frontier}).fetchall()[0]
+            )
             counted = SideCount(rows, int(chosen), int(values), tuple(map(int, keys)))
             self.facts.sides[fragment.id] = (*self.facts.sides.get(fragment.id, ()), counted)
         self._time(f"lift {fragment.id}", table.num_rows, started)

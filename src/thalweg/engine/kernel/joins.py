@@ -11,7 +11,6 @@ from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.evaluations.base import KEPT, SENT, SHOWN, Moment, Step
 from thalweg.compile.inputs import ALL, NEW, OLD
 from thalweg.compile.views import grouped
-from thalweg.connectors.shared import Part
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.connection import query
 from thalweg.engine.kernel.relations import relation_rows
@@ -21,7 +20,6 @@ from thalweg.engine.kernel.stock import Stock
 from thalweg.plan.grid import Cut
 from thalweg.plan.instants import alive_instants, final_instants, is_emitted
 from thalweg.plan.nodes import Fragment
-from thalweg.plan.pool import shown_columns
 from thalweg.plan.shape import Shape
 
 RESULT = "result:"
@@ -121,8 +119,7 @@ class JoinWork:
         users = self.plan.users(shape.join.id)
         if not shape.join.pool:
             return show(self.task, self.report, [e.query for e in users], table, "work")
-        asked = {e.query: (e.bit or 0, self.plan.query(e.query)) for e in users}
-        parts = {name: Part(bit, shown_columns(shape.query, query)) for name, (bit, query) in asked.items()}
+        parts = self.compiled.parts[shape.join.id]
         return show_shared(self.task, self.report, self.plan, shape.join.pool, table, parts, "work")
 
     def _taken(self, step: Step) -> pa.Table:
