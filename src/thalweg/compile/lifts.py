@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from thalweg.compile.sets import set_sql
+from thalweg.compile.sets import CellIndex, set_sql
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import PartColumn
 from thalweg.plan.arithmetic import floor_div
@@ -20,6 +20,8 @@ def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
 
     The query-sets of a pool's rows are computed before rows are chosen by them; or `scan` has them already (`set_columns`).
     """
+    if fragment.words:
+        return _cells_sql(fragment)
     columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
     parts = [f'{p.lift if fragment.early else p.unit} AS "{p.name}"' for p in fragment.parts]
     source, slots = _slotted(fragment)
@@ -28,9 +30,24 @@ def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
     return f"{_with_sets(fragment, with_sets)}SELECT {picked}\nFROM {source}{by if fragment.early else ''}"
 
 
+def _cells_sql(fragment: Fragment) -> str:
+    """Rows to partial instances by keys and query-set: first by the cell of the index that a row falls into, then cells by their sets."""
+    count = len(fragment.columns) - fragment.words
+    index = CellIndex.of(fragment.sets)
+    keys = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns[:count])]
+    source, slots = _slotted(fragment)
+    parts = [f'{p.lift} AS "{p.name}"' for p in fragment.parts]
+    cells = f"SELECT {', '.join([*keys, *slots, *index.columns, *parts])}\nFROM {source}\nGROUP BY ALL"
+    by = [*(f'"c{i}"' for i in range(count)), *(f'{sql} AS "c{count + n}"' for n, sql in enumerate(index.words(fragment.words)))]
+    sets = f"SELECT {', '.join([*by, SLOT, *(identifier(p.name) for p in fragment.parts)])}\nFROM ({cells})"
+    some = " OR ".join(f'"c{count + n}" <> 0' for n in range(fragment.words))
+    picked = [*(f'"c{i}"' for i in range(len(fragment.columns))), SLOT, *combined(fragment.parts)]
+    return f"SELECT {', '.join(picked)}\nFROM ({sets})\nWHERE {some} GROUP BY {places(len(fragment.columns) + 1)}"
+
+
 def set_columns(fragments: Iterable[Fragment]) -> list[str]:
     """The query-sets of a row for each pool that it may be of."""
-    return [f"{set_sql(f.sets)} AS {_set_column(f)}" for f in fragments if f.pool]
+    return [f"{set_sql(f.sets)} AS {_set_column(f)}" for f in fragments if f.pool and not f.words]
 
 
 def _set_column(fragment: Fragment) -> str:
@@ -62,10 +79,11 @@ def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
 def row_conditions(fragment: Fragment) -> list[str]:
     """Which rows are taken: those that are not late, satisfy the conditions, and may find partners."""
     found = [*(f"({c})" for c in fragment.where), *(f"({fragment.columns[i]}) IS NOT NULL" for i in fragment.required)]
-    found += [f"{identifier(SET)} <> 0"] if fragment.pool else []
+    by_row = fragment.pool and not fragment.words
+    found += [f"{identifier(SET)} <> 0"] if by_row else []
     if fragment.static:
         return found
-    late = [] if fragment.pool else [f"{TIME} >= $frontier"]
+    late = [] if by_row else [f"{TIME} >= $frontier"]
     begun = [] if fragment.begin is None else [f"{TIME} >= {fragment.begin}"]
     return [*late, *found, *begun]
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from thalweg.compile.windows import outputs_sql
+from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES
 from thalweg.model.query import DELETED, Output, Query
 from thalweg.plan.core import core
+from thalweg.plan.pool import SET
 from thalweg.plan.sides import JoinPart, aggregate_parts, join_parts
 
 
-def groups_sql(query: Query, source: str, having: bool = True) -> str:
-    """Partial results of several partitions as one row per keys and instant "i", aggregates lowered, HAVING applied unless not wanted."""
-    keys = [*(f'"k{i}"' for i in range(len(query.keys))), '"i"']
+def groups_sql(query: Query, source: str, having: bool = True, more: tuple[str, ...] = ()) -> str:
+    """Partial results of several partitions as one row per keys and instant "i", aggregates lowered, HAVING applied unless not wanted.
+
+    `more` are columns that results are told apart by besides.
+    """
+    keys = [*(f'"k{i}"' for i in range(len(query.keys))), *more, '"i"']
     places = ", ".join(str(i + 1) for i in range(len(keys)))
     joined = core(query)  # its parts are named as the join has them, whatever the query calls its inputs
     parts = [f'{p.part.combine(_name(p))} AS "{p.name}"' for p in join_parts(joined)]
@@ -33,10 +38,22 @@ def _lowered(query: Query, number: int) -> str:
     return function.lower(names, tuple(a.type for a in aggregate.call.args), aggregate.call.params)
 
 
-def final_sql(query: Query, source: str) -> str:
-    """Groups at instants to result columns."""
+def final_sql(query: Query, source: str, more: tuple[str, ...] = ()) -> str:
+    """Groups at instants to result columns; `more` are shown besides."""
     timed = f'SELECT *, make_timestamp("i" * {query.every}) AS "window_end" FROM {source}'
-    return f"SELECT {outputs_sql(query)}\nFROM ({timed})"
+    return f"SELECT {', '.join([outputs_sql(query), *more])}\nFROM ({timed})"
+
+
+def members_sql(query: Query, partial: str, members: str) -> str:
+    """Results of several members of a pool that ask the same of its groups, told apart by a bit in `__set`.
+
+    `members` has for each query-set that there is the members in it: "set", their "bit", and the instants from "low" to "high" that each is
+    given. The query-set of a partial result is its last key.
+    """
+    number, whole = len(query.keys), identifier(SET)
+    columns = f'p.* EXCLUDE ("k{number}"), m."bit" AS {whole}'
+    rows = f'SELECT {columns} FROM {partial} AS p JOIN {members} AS m ON p."k{number}" = m."set" AND p."i" >= m."low" AND p."i" < m."high"'
+    return final_sql(query, f"({groups_sql(query, f'({rows})', more=(whole,))})", (whole,))
 
 
 def changes_sql(query: Query, sources: list[str], following: int) -> str:

@@ -162,12 +162,16 @@ def mask_at(index: Indexed, place: int | None, full: int) -> int:
 
 
 def _holds(index: Indexed, atom: Atom, place: int | None) -> bool:
-    if atom.function in ("IS NULL", "IS NOT NULL"):
-        return (place is None) == (atom.function == "IS NULL")
+    return _is_at(atom.function, tuple(2 * _number(index, v) + 1 for v in atom.values), place)
+
+
+def _is_at(function: str, at: Sequence[int], place: int | None) -> bool:
+    """Whether a comparison with the constants at some places holds at a place."""
+    if function in ("IS NULL", "IS NOT NULL"):
+        return (place is None) == (function == "IS NULL")
     if place is None:
         return False
-    at = [2 * _number(index, v) + 1 for v in atom.values]
-    match atom.function:
+    match function:
         case "<>":
             return place not in at
         case "<":
@@ -188,3 +192,86 @@ def _number(index: Indexed, value: Constant) -> int:
 
 def _mask(bits: int) -> str:
     return f"{bits}::{TYPE}"
+
+
+@dataclass(frozen=True)
+class CellIndex:
+    """The conditions of any number of queries as cells: rows between the same cuts of every expression, of which the same other conditions
+    hold, have the same query-set."""
+
+    indexed: tuple[Indexed, ...]
+    alone: tuple[tuple[Expr, int], ...]
+    full: int
+
+    @classmethod
+    def of(cls, sets: Sequence[Chosen]) -> CellIndex:
+        """The index of what some queries take."""
+        indexed, alone = indexes(sets)
+        return cls(tuple(indexed), tuple(alone), mask_of(c.bit for c in sets))
+
+    @property
+    def columns(self) -> list[str]:
+        """What tells cells apart: the place of each expression among its cuts, and whether each other condition holds."""
+        found = [f"({_place_sql(i)})::USMALLINT AS {_place(n)}" for n, i in enumerate(self.indexed)]
+        return found + [f"coalesce({c.sql}, FALSE) AS {_held(n)}" for n, (c, _) in enumerate(self.alone)]
+
+    def words(self, count: int) -> list[str]:
+        """The query-set of a cell, as words of 64 bits."""
+        return [self._word(n) for n in range(count)]
+
+    def _word(self, number: int) -> str:
+        full = _word(self.full, number)
+        found = [f"({self._masks(i, number)})[{_place(n)} + 1]" for n, i in enumerate(self.indexed)]
+        found += [
+            f"(CASE WHEN {_held(n)} THEN {_mask(full)} ELSE {_mask(full & ~_word(bits, number))} END)"
+            for n, (_, bits) in enumerate(self.alone)
+        ]
+        return " & ".join(found) or _mask(full)
+
+    def _masks(self, index: Indexed, number: int) -> str:
+        places = [*range(2 * len(index.cuts) + 1), None]
+        return f"[{', '.join(str(_word(mask, number)) for mask in _masks_at(index, places, self.full))}]::{TYPE}[]"
+
+
+def _masks_at(index: Indexed, places: Sequence[int | None], full: int) -> list[int]:
+    """Who may take a row at each of some places; many atoms over many places, so each is looked up once."""
+    numbers = {cut.value: n for n, cut in enumerate(index.cuts)}
+    known = [(a, tuple(2 * (numbers[v] if v in numbers else _number(index, v)) + 1 for v in a.values)) for a in index.atoms]
+    return [_left(full, known, place) for place in places]
+
+
+def _left(full: int, atoms: Iterable[tuple[Atom, tuple[int, ...]]], place: int | None) -> int:
+    found = full
+    for atom, at in atoms:
+        if not _is_at(atom.function, at, place):
+            found &= ~atom.bits
+    return found
+
+
+def _place_sql(index: Indexed) -> str:
+    """The place of a value among the cuts, as `mask_at` counts them; NULL comes after all."""
+    last = 2 * len(index.cuts) + 1
+    return f"CASE WHEN {index.subject.operand} IS NULL THEN {last} ELSE {_place_tree(index, 0, len(index.cuts))} END"
+
+
+def _place_tree(index: Indexed, low: int, high: int) -> str:
+    if low == high:
+        return str(2 * low)
+    middle = (low + high) // 2
+    cut = index.cuts[middle].written
+    below, equal = (Call(symbol, (index.subject, cut), "BOOLEAN").sql for symbol in ("<", "="))
+    left, right = _place_tree(index, low, middle), _place_tree(index, middle + 1, high)
+    return f"CASE WHEN {below} THEN {left} WHEN {equal} THEN {2 * middle + 1} ELSE {right} END"
+
+
+def _place(number: int) -> str:
+    return f'"__place{number}"'
+
+
+def _held(number: int) -> str:
+    return f'"__held{number}"'
+
+
+def _word(bits: int, number: int) -> int:
+    """The n-th 64 bits of a number."""
+    return bits >> (64 * number) & (1 << 64) - 1

@@ -18,6 +18,7 @@ from thalweg.model.query import Output, Query
 from thalweg.model.windows import Window
 from thalweg.plan.arithmetic import HALF
 from thalweg.plan.nodes import TIME, Derived, Emission, Fragment, Plan
+from thalweg.plan.pool import MEMBER, numbered
 from thalweg.plan.ranges import Range, window_of
 
 MOST_OVERLAP = 16
@@ -41,14 +42,14 @@ def result_sql(query: Query, emission: Emission, source: str) -> str:
     return _lowered_sql(query, source, quoted(emission.window_id), start, f"{start} + {window.range}")
 
 
-def _lowered_sql(query: Query, source: str, window_id: str, start: str, end: str) -> str:
+def _lowered_sql(query: Query, source: str, window_id: str, start: str, end: str, more: tuple[str, ...] = ()) -> str:
     order = sorted({k.sql for k in query.keys})
     keys = [f'"c{order.index(k.sql)}" AS "k{i}"' for i, k in enumerate(query.keys)]
     aggregates = [f'{lowered(a, TIME)} AS "a{i}"' for i, a in enumerate(query.calls)]
     window = [f'{window_id} AS "window_id"', f'make_timestamp({start}) AS "window_start"', f'make_timestamp({end}) AS "window_end"']
-    inner = f"SELECT {', '.join([*keys, *aggregates, *window])}\nFROM ({source})"
+    inner = f"SELECT {', '.join([*keys, *aggregates, *window, *more])}\nFROM ({source})"
     having = f"\nWHERE {query.having}" if query.having else ""
-    return f"SELECT {outputs_sql(query)}\nFROM ({inner}){having}"
+    return f"SELECT {', '.join([outputs_sql(query), *more])}\nFROM ({inner}){having}"
 
 
 def outputs_sql(query: Query) -> str:
@@ -125,6 +126,46 @@ def bundled(plan: Plan, inlined: frozenset[str]) -> dict[int, tuple[str, str]]:
     return found
 
 
+@dataclass(frozen=True)
+class WindowCrew:
+    """Queries of a pool whose results of one window are one statement over `inputs`: they make the same of its instances, of other rows."""
+
+    pool: str
+    emissions: tuple[int, ...]
+    inputs: tuple[str, ...]
+    parts: frozenset[str]
+    words: tuple[str, ...]
+    sql: str
+
+
+def window_crews(plan: Plan) -> tuple[WindowCrew, ...]:
+    """The emissions of pools of windows, by what is made of them."""
+    found: dict[object, list[int]] = {}
+    for i, e in enumerate(plan.emissions):
+        if e.window is not None and e.bit is not None:
+            query = numbered(plan.query(e.query))
+            asked = (tuple(k.sql for k in query.keys), query.calls, query.outputs, query.having)
+            found.setdefault((e.nodes, e.window_id, e.window, e.parts, asked), []).append(i)
+    return tuple(_window_crew(plan, tuple(some)) for some in found.values())
+
+
+def _window_crew(plan: Plan, numbers: tuple[int, ...]) -> WindowCrew:
+    first = plan.emissions[numbers[0]]
+    query, node = numbered(plan.query(first.query)), plan.node(first.nodes[0])
+    lifted = plan.fragment(node.base) if isinstance(node, Derived) else node
+    inputs = tuple(f"{'new' if isinstance(plan.node(id), Derived) else 'all'}_{id}" for id in first.nodes)
+    count = len(node.keys) - node.words
+    keys, words, wanted = node.keys[:count], node.keys[count:], query_parts(query)
+    given = [", ".join([*node.keys, SLOT, *(f'"{p}"' for p in names)]) for names in first.parts]
+    stacked = "\nUNION ALL BY NAME ".join(f'SELECT {g} FROM "{i}"' for g, i in zip(given, inputs, strict=True))
+    on = " AND ".join([*(f"s.{w} = m.{w}" for w in words), f's.{SLOT} >= m."low"', f's.{SLOT} < m."high"'])
+    picked = [*keys, SLOT, f'm."member" AS "{MEMBER}"', *combined(wanted)]
+    rows = f'SELECT {", ".join(picked)}\nFROM ({stacked}) AS s JOIN "members" AS m ON {on}\nGROUP BY {places(count + 2)}'
+    start = f'"slot" * {window_of(first).slide} + {window_of(first).offset}'
+    sql = _lowered_sql(query, rows, quoted(first.window_id), start, f"{start} + {window_of(first).range}", (f'"{MEMBER}"',))
+    return WindowCrew(lifted.pool, numbers, inputs, frozenset(p.name for p in wanted), words, sql)
+
+
 def query_parts(query: Query) -> tuple[PartColumn, ...]:
     """The partial-aggregate columns that a query's results are lowered from."""
     return tuple({p.name: p for a in query.calls for p in part_columns(a, TIME)}.values())
@@ -148,7 +189,7 @@ def emission_steps(plan: Plan) -> dict[int, EmissionStep]:
 
 def _window_emissions(plan: Plan) -> Iterable[tuple[int, Emission]]:
     """What is emitted of windows, once for all queries that are alike."""
-    return ((i, e) for i, e in enumerate(plan.emissions) if e.window is not None and e.query in plan.alike)
+    return ((i, e) for i, e in enumerate(plan.emissions) if e.window is not None and e.bit is None and e.query in plan.alike)
 
 
 def inline(plan: Plan) -> frozenset[str]:
@@ -156,6 +197,7 @@ def inline(plan: Plan) -> frozenset[str]:
     emissions = [e for _, e in _window_emissions(plan)]
     uses = Counter(id for e in emissions for id in e.nodes)
     uses.update(d.parent for d in plan.derived)
+    uses.update(id for e in plan.emissions if e.bit is not None for id in e.nodes)
     alone = {e.nodes[0] for e in emissions if len(e.nodes) == 1}
     return frozenset(d.id for d in plan.derived if d.id in alone and uses[d.id] == 1)
 

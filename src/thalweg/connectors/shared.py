@@ -15,14 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.connectors.parquet import read_file
-from thalweg.plan.pool import SET
+from thalweg.plan.pool import MEMBER, SET
 
 MEMBERS = b"thalweg.members"
 
 
 @dataclass(frozen=True)
 class Part:
-    """What of a shared file is one query's: the rows that have its bit, and for each column of its results the one that has it."""
+    """What of a shared file is one query's: the rows that have its bit in their query-set, or as their number; and for each column of its
+    results the one that has it."""
 
     bit: int
     columns: Mapping[str, str]
@@ -40,11 +41,16 @@ def chosen(table: pa.Table, part: Part) -> pa.Table:
 
 def places(table: pa.Table, bit: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The places of the rows that have a bit."""
+    if MEMBER in table.column_names:
+        return np.flatnonzero(table.column(MEMBER).to_numpy() == bit)
     return np.flatnonzero(table.column(SET).to_numpy() & np.uint64(1 << bit))
 
 
 def counted(table: pa.Table, parts: Mapping[str, Part]) -> dict[str, int]:
     """How many rows each query has, where it has any."""
+    if MEMBER in table.column_names:
+        times = np.bincount(table.column(MEMBER).to_numpy(), minlength=1 + max((p.bit for p in parts.values()), default=0))
+        return {q: int(times[p.bit]) for q, p in parts.items() if times[p.bit]}
     sets, times = np.unique(table.column(SET).to_numpy(), return_counts=True)
     found = {q: int(times[(sets & np.uint64(1 << p.bit)) != 0].sum()) for q, p in parts.items()}
     return {q: n for q, n in found.items() if n}

@@ -57,6 +57,15 @@ class Remembering:
         found: float = self._once(("apart", query), lambda: self.planner.apart(query))
         return found
 
+    def windows_apart(self, query: Query) -> float:
+        """The cost of a windowed query alone."""
+        return self.planner.windows_apart(query)
+
+    def windows_together(self, queries: Sequence[Query]) -> float:
+        """The cost of windowed queries as one."""
+        found: float = self._once(("windows", tuple(queries)), lambda: self.planner.windows_together(queries))
+        return found
+
     def together(self, queries: Sequence[Query]) -> float:
         """The cost of join queries as one."""
         found: float = self._once(("together", tuple(queries)), lambda: self.planner.together(queries))

@@ -110,7 +110,7 @@ def _learned(before: Manifest, plan: Plan, tops: Mapping[str, int | None], contr
             rows[stream] = rows.get(stream, 0) + facts.rows
             for id, made in facts.made.items():
                 fragment = plan.fragment(id)
-                name = group_name(Group(fragment.source, fragment.where, fragment.columns))
+                name = group_name(Group(fragment.source, fragment.where, fragment.columns, fragment.pool, fragment.words))
                 groups[name] = max(groups.get(name, 1.0), made.rows / max(made.slots, 1))
     spans = [(s, n, (tops.get(s) or 0) - (before.tops.get(s) or 0)) for s, n in rows.items() if before.tops.get(s) is not None]
     for report in reports:

@@ -25,6 +25,7 @@ from thalweg.errors import StateError
 from thalweg.model.target import address_of
 from thalweg.optimizer.planner import worth_replanning
 from thalweg.optimizer.retiring import is_retired
+from thalweg.optimizer.window_pools import base_of
 from thalweg.optimizer.workload import Planner, advance, build
 from thalweg.plan.nodes import Plan, holds_values
 from thalweg.state import lives
@@ -267,7 +268,7 @@ class Runner:
 
     def _outputs(self, workload: Workload, plan: Plan) -> dict[str, str]:
         """The addresses of sinks."""
-        pools = {f"{POOL}{j.pool}": str(self.directory.shared / j.pool) for j in plan.joins if j.pool}
+        pools = {f"{POOL}{f.pool}": str(self.directory.shared / f.pool) for f in plan.fragments if f.pool}
         return {**workload.outputs, **retired_outputs(plan), **pools}
 
     def _is_near(self, plan: Plan) -> bool:
@@ -311,7 +312,8 @@ class Runner:
 
 def pools_of(plan: Plan, query: str) -> tuple[str, ...]:
     """The pools that a query is computed in."""
-    return tuple(dict.fromkeys(plan.join(e.nodes[0]).pool for e in plan.given_to(query) if e.bit is not None))
+    given = [e for e in plan.given_to(query) if e.bit is not None]
+    return tuple(dict.fromkeys(base_of(plan, e).pool if e.window else plan.join(e.nodes[0]).pool for e in given))
 
 
 def retired_outputs(plan: Plan) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -26,12 +26,12 @@ class Costs(Protocol):
         """What a plan costs per batch."""
 
 
-def grouped(queries: Iterable[Query]) -> dict[Group, list[Query]]:
-    """The windowed queries of each group."""
+def grouped(queries: Iterable[Query], pools: Mapping[str, Group] | None = None) -> dict[Group, list[Query]]:
+    """The windowed queries of each group; `pools` are the groups of those that are in pools."""
     found: dict[Group, list[Query]] = {}
     for query in queries:
         if query.windows:
-            found.setdefault(group_of(query), []).append(query)
+            found.setdefault((pools or {}).get(query.name) or group_of(query), []).append(query)
     return found
 
 

@@ -17,7 +17,16 @@ from thalweg.optimizer.estimate import estimate
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider, may_evaluate, may_hash
 from thalweg.optimizer.plan_windows import Mode, plan_windows
-from thalweg.optimizer.pool_costs import alone_cost, join_statistics, pool_cost, pool_statistics, rounded, widest
+from thalweg.optimizer.pool_costs import (
+    alone_cost,
+    join_statistics,
+    pool_cost,
+    pool_statistics,
+    rounded,
+    widest,
+    windows_alone_cost,
+    windows_pool_cost,
+)
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Plan
@@ -74,6 +83,14 @@ class WindowPlanner:
     def together(self, queries: Sequence[Query]) -> float:
         """The cost of join queries of one pattern as one, per second of stream."""
         return self._cheapest(widest(queries), pool_statistics(self.known, queries)) + pool_cost(self.known, queries)
+
+    def windows_apart(self, query: Query) -> float:
+        """The cost of a windowed query alone, per second of stream."""
+        return windows_alone_cost(self.known, query)
+
+    def windows_together(self, queries: Sequence[Query]) -> float:
+        """The cost of windowed queries over one stream and keys as one, per second of stream."""
+        return windows_pool_cost(self.known, queries)
 
     def _cheapest(self, query: Query, statistics: JoinStatistics) -> float:
         c = self.config
@@ -133,7 +150,7 @@ def plan_cost(plan: Plan, known: Known) -> float:
 def node_cost(plan: Plan, node: Fragment | Derived, known: Known) -> float:
     """The predicted cost of one node with window instances."""
     lifted = node if isinstance(node, Fragment) else plan.fragment(node.base)
-    statistics = statistics_of(known, Group(lifted.source, lifted.where, lifted.columns))
+    statistics = statistics_of(known, Group(lifted.source, lifted.where, lifted.columns, lifted.pool, lifted.words))
     return engine_cost(Forest((step_of(plan, node),)), Traits(holistic=lifted.holistic), statistics)
 
 

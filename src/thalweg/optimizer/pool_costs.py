@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import log2, prod
 
 from thalweg.compile.sets import indexes
 from thalweg.model.query import RANGE, UNBOUNDED, Chosen, Query, QueryInput
 from thalweg.optimizer.cost.sharing import LOOK_UP, MATERIALIZE, RESULT, SCAN, union
+from thalweg.plan.groups import group_of
 from thalweg.plan.sides import sides_of
+from thalweg.statistics.constants import join_constants
 from thalweg.statistics.known import InputFigures, Known
 from thalweg.statistics.records import InputStatistics, JoinStatistics
 
 SECOND = 1e6
+STATEMENTS = 4
+"""Statements that the windows of a query take in a batch."""
+LIFT = 20.0
+"""Nanoseconds to add a row to its group."""
+DEEPER = 12.0
+"""Nanoseconds for one more halving of the constants that an expression is compared with."""
+FEWER = 4
+"""How many times less it takes to give out results of many queries in one file."""
 SETS = 8
 """Query-sets that rows of one key are taken to have, at the most."""
 
@@ -84,3 +95,23 @@ def _rate(known: Known, given: QueryInput) -> float:
 
 def _results(known: Known, query: Query) -> float:
     return RESULT * SECOND / max(known.batch(query.streams).value, 1.0)
+
+
+def windows_alone_cost(known: Known, query: Query) -> float:
+    """What a windowed query costs: its conditions are asked of every row, those that it takes are aggregated, its results are given out."""
+    share = known.share_of(query.stream, query.where).value
+    steps = STATEMENTS * join_constants().step * SECOND / max(known.batch(query.streams).value, 1.0)
+    return known.rate(query.stream).value * (SCAN + share * LIFT) + steps + _results(known, query)
+
+
+def windows_pool_cost(known: Known, queries: Sequence[Query]) -> float:
+    """What a pool of windows costs: every row falls into a cell, cells have members, and members have results."""
+    first, constants = queries[0], join_constants()
+    indexed, alone = indexes([Chosen(b, q.where) for b, q in enumerate(queries)])
+    rate, batch = known.rate(first.stream).value, max(known.batch(first.streams).value, 1.0) / SECOND
+    look_up = sum(LOOK_UP + DEEPER * log2(len(i.cuts) + 1) for i in indexed) + LOOK_UP * len(alone)
+    keys = max(known.group(group_of(first)).keys.value, 1.0)
+    cells = min(prod(2 * len(i.cuts) + 2 for i in indexed) * 2.0 ** len(alone) * keys, rate * batch)
+    taken = sum(known.share_of(q.stream, q.where).value for q in queries)
+    expanded = cells * (constants.group + taken * constants.lift) / batch
+    return rate * (look_up + LIFT) + expanded + 2 * STATEMENTS * constants.step / batch + sum(_results(known, q) for q in queries) / FEWER

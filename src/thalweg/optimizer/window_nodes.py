@@ -8,6 +8,7 @@ from thalweg.model.query import Query
 from thalweg.model.windows import Window
 from thalweg.optimizer.forest import Forest, Step, pieces
 from thalweg.optimizer.groups import Costs, Kind, cheapest_kinds, grouped
+from thalweg.optimizer.window_pools import Place
 from thalweg.plan.graph import united
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Emission, Fragment, Plan, derived_id, fragment
@@ -15,25 +16,32 @@ from thalweg.plan.nodes import Derived, Emission, Fragment, Plan, derived_id, fr
 Sources = dict[tuple[str, Window], dict[str, tuple[str, ...]]]
 
 
-def window_nodes(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None], apart: bool = False) -> Plan:
+def window_nodes(
+    queries: Iterable[Query],
+    costs: Costs,
+    begins: Mapping[str, int | None],
+    apart: bool = False,
+    pools: Mapping[str, Place] | None = None,
+) -> Plan:
     """The windows of some queries, planned together by group; `begins` is per stream where they start in mid-stream. `apart` each query is
-    planned by itself and shares nothing."""
+    planned by itself and shares nothing; `pools` are the places of those that are in pools."""
     if apart:
-        plans = [_planned((q,), costs, begins, q.name) for q in queries]
+        plans = [_planned((q,), costs, begins, q.name, {}) for q in queries]
         return united((n for p in plans for n in p.nodes), (), (e for p in plans for e in p.emissions))
-    return _planned(queries, costs, begins, "")
+    return _planned(queries, costs, begins, "", pools or {})
 
 
-def _planned(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None], owner: str) -> Plan:
+def _planned(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None], owner: str, pools: Mapping[str, Place]) -> Plan:
     queries = tuple(queries)
     sources: Sources = {}
     made: list[Fragment | Derived] = []
-    for group, members in grouped(queries).items():
+    for group, members in grouped(queries, {name: group for name, (group, _) in pools.items()}).items():
         for kind in cheapest_kinds(group, members, costs):
             nodes = _forest_nodes(group, costs.forest(group, kind.windows, kind.traits), kind, owner)
             made += nodes.values()
             _note(kind, nodes, sources)
-    emissions = tuple(e for q in queries for e in _emissions(q, sources, begins.get(q.stream)))
+    bits = {name: bit for name, (_, bit) in pools.items()}
+    emissions = tuple(e for q in queries for e in _emissions(q, sources, begins.get(q.stream), bits.get(q.name)))
     return united(made, (), emissions)
 
 
@@ -47,10 +55,10 @@ def _note(kind: Kind, nodes: Mapping[Window, Fragment | Derived], sources: Sourc
             given[id] = given.get(id, ()) + parts
 
 
-def _emissions(query: Query, sources: Sources, begin: int | None) -> Iterable[Emission]:
+def _emissions(query: Query, sources: Sources, begin: int | None, bit: int | None) -> Iterable[Emission]:
     for named in query.windows:
         given = sources[query.name, named.window]
-        yield Emission(query.name, tuple(given), named.id, named.window, tuple(given.values()), begin, born=(begin,))
+        yield Emission(query.name, tuple(given), named.id, named.window, tuple(given.values()), begin, born=(begin,), bit=bit)
 
 
 def _forest_nodes(group: Group, forest: Forest, kind: Kind, owner: str) -> dict[Window, Fragment | Derived]:
@@ -64,8 +72,19 @@ def _forest_nodes(group: Group, forest: Forest, kind: Kind, owner: str) -> dict[
 
 
 def _lifted(group: Group, window: Window, kind: Kind, owner: str) -> Fragment:
-    every, holistic = tuple(range(len(group.keys))), kind.traits.holistic
-    lifted = Fragment("", group.stream, group.where, group.keys, window, kind.parts, route=(every,), holistic=holistic, owner=owner)
+    lifted = Fragment(
+        id="",
+        source=group.stream,
+        where=group.where,
+        columns=group.keys,
+        window=window,
+        parts=kind.parts,
+        route=(tuple(range(len(group.keys) - group.words)),),
+        holistic=kind.traits.holistic,
+        pool=group.pool,
+        words=group.words,
+        owner=owner,
+    )
     return fragment(lifted)
 
 
@@ -75,6 +94,7 @@ def _derived(parent: Fragment | Derived, step: Step, kind: Kind) -> Derived:
         base=parent.id if isinstance(parent, Fragment) else parent.base,
         parent=parent.id,
         keys=parent.keys,
+        words=parent.words,
         window=step.window,
         parts=kind.parts,
         pieces=pieces(step),

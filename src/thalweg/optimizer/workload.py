@@ -15,6 +15,7 @@ from thalweg.optimizer.pooling import Surroundings, pooled_joins
 from thalweg.optimizer.pools import Prices
 from thalweg.optimizer.retiring import retire, retired_names
 from thalweg.optimizer.window_nodes import window_nodes
+from thalweg.optimizer.window_pools import WindowPrices, placed_windows, with_sets
 from thalweg.plan.graph import pruned, united
 from thalweg.plan.nodes import Emission, Plan
 from thalweg.statistics.known import Known
@@ -22,7 +23,7 @@ from thalweg.statistics.known import Known
 Instants = Mapping[str, int | None]
 
 
-class Planner(Costs, Choices, Prices, Protocol):
+class Planner(Costs, Choices, Prices, WindowPrices, Protocol):
     """Decides how windows and joins are computed, by what is known of streams and tables."""
 
     @property
@@ -76,10 +77,13 @@ def windows(draft: Draft) -> Draft:
     asked = [q for q in draft.queries if q.windows]
     again = any(q.name in draft.again for q in asked)
     wanted = [q for q in asked if again or q.name not in draft.continuing]
-    fresh = window_nodes(wanted, draft.planner, draft.begins, draft.planner.sharing == "off")
+    mine = {q.name for q in asked}
+    replaced = _replaced(draft)
+    going_on = [*draft.staying, *(e for e in draft.old.emissions if e.query in replaced)]
+    pools = placed_windows(draft.old, wanted, going_on, draft.planner, draft.planner.sharing)
+    fresh = window_nodes(wanted, draft.planner, draft.begins, draft.planner.sharing == "off", pools)
     if not again:
         return replace(draft, made=(*draft.made, fresh))
-    mine = {q.name for q in asked}
     kept = [e for e in draft.staying if e.query in mine]
     others = tuple(e for e in draft.staying if e.query not in mine)
     handed = replace(fresh, emissions=_handed_over(kept, fresh.emissions))
@@ -136,13 +140,19 @@ def without_unused(draft: Draft) -> Draft:
     return replace(draft, plan=pruned(draft.plan))
 
 
+def chosen_rows(draft: Draft) -> Draft:
+    """Pools of windows take the rows of those who are in them now."""
+    return replace(draft, plan=with_sets(draft.plan))
+
+
 STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
     ("continue", continued),  # first: what goes on is not planned
     ("windows", windows),  # before joins: a join may use what windows lift anyway
     ("joins", joins),
     ("retire", retiring),  # after planning: what is replaced ends where its successor begins
     ("merge", merged),  # after all planning: nodes of any origin may be the same
-    ("prune", without_unused),  # last: only now is it known what is used
+    ("prune", without_unused),  # only now is it known what is used
+    ("sets", chosen_rows),  # last: who is in a pool is who is given something of it
 )
 
 

@@ -9,11 +9,13 @@ from thalweg.model.query import Query
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of a stream that satisfy conditions, by some keys."""
+    """The rows of a stream that satisfy conditions, by some keys; in a pool of queries the last keys are the words of the query-set."""
 
     stream: str
     where: tuple[str, ...]
     keys: tuple[str, ...]
+    pool: str = ""
+    words: int = 0
 
 
 def group_of(query: Query) -> Group:

@@ -47,6 +47,7 @@ class Fragment:
     `counted` are sets of columns whose distinct values are counted for statistics.
     A fragment of a pool of queries has the rows that any of them takes, each with its query-set in the column `__set`; `sets` says who
     takes which, and may change while the fragment stays the same. One that is not to be shared has an `owner`.
+    Partial aggregates for a pool of windows have the query-set as their last columns, in so many `words` of 64 bits.
     State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
     """
 
@@ -69,6 +70,7 @@ class Fragment:
     pool: str = ""
     sets: tuple[Chosen, ...] = ()
     owner: str = ""
+    words: int = 0
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -115,11 +117,12 @@ class Derived:
     pieces: Pieces
     how: str
     factor: bool = False
+    words: int = 0
 
     @property
     def cut(self) -> Cut:
         """How its instances are spread over partitions: by grouping key."""
-        return Cut((self.keys,))
+        return Cut((self.keys[: len(self.keys) - self.words],))
 
 
 def derived_id(parent: str, window: Window, how: str) -> str:

@@ -27,6 +27,8 @@ from thalweg.plan.core import core
 
 SET = "__set"
 """The column of a query-set."""
+MEMBER = "__member"
+"""The column of the number of the one query that a row is of."""
 TYPE = "UBIGINT"
 BITS = 64
 """Members of one pool: as many as a number has bits."""
@@ -104,6 +106,11 @@ def outputs_of(members: Iterable[Member]) -> tuple[Output, ...]:
     """All that members show of joined rows, each expression once, under names of its own."""
     shown = dict.fromkeys(o.expr for m in members for o in core(m.query).outputs)
     return tuple(Output(f"o{n}", expr) for n, expr in enumerate(shown))
+
+
+def numbered(query: Query) -> Query:
+    """A query with numbers for names of its outputs, which no user gives."""
+    return replace(query, outputs=tuple(Output(f"o{n}", o.expr) for n, o in enumerate(query.outputs)))
 
 
 def shown_columns(asked: Query, query: Query) -> dict[str, str]:

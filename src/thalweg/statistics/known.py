@@ -214,7 +214,7 @@ def sides_to_sample(queries: Iterable[Query]) -> tuple[Fragment, ...]:
 
 def group_name(group: Group) -> str:
     """A group as a key of statistics."""
-    return "|".join([group.stream, " AND ".join(group.where), ", ".join(group.keys)])
+    return "|".join([group.stream, group.pool or " AND ".join(group.where), ", ".join(group.keys)])
 
 
 def join_name(query: Query) -> str:

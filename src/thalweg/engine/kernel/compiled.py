@@ -7,14 +7,25 @@ from functools import lru_cache
 from pathlib import Path
 
 from thalweg.compile.lifts import lift_sql, set_columns
-from thalweg.compile.windows import EmissionStep, bundled, emission_steps, inline
+from thalweg.compile.windows import EmissionStep, WindowCrew, bundled, emission_steps, inline, window_crews
 from thalweg.connectors.shared import Part
-from thalweg.plan.nodes import Fragment, Join, Plan
-from thalweg.plan.pool import shown_columns
+from thalweg.model.query import Query
+from thalweg.plan.core import core
+from thalweg.plan.nodes import Emission, Fragment, Join, Plan
+from thalweg.plan.pool import numbered, shown_columns
 from thalweg.plan.shape import Shape, shape_of
 from thalweg.state.history import manifest_at
 from thalweg.state.manifest import Manifest
 from thalweg.state.plans import plan_at
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Members of a pool that make the same of its groups, each with other rows: their results are one statement."""
+
+    join: str
+    emissions: tuple[Emission, ...]
+    parts: dict[str, Part]
 
 
 @dataclass(frozen=True)
@@ -23,7 +34,8 @@ class Compiled:
 
     lifts: by fragment. emissions: by their number in the plan. inlined: derived nodes that are computed inside a result. bundles: which
     emissions run in one statement with others; readers: the same by the node that they compute. lifted: the fragments of a stream; sets:
-    the query-sets that they need of each row. parts: of the rows of a pool's join, what each query takes.
+    the query-sets that they need of each row. parts: of the rows of a pool's join, what each query takes. crews: which aggregates over
+    joins are finished in one statement; finished: those that are by themselves. window_crews: the same for windows.
     """
 
     plan: Plan
@@ -36,6 +48,9 @@ class Compiled:
     lifted: dict[str, list[Fragment]]
     sets: dict[str, str]
     parts: dict[str, dict[str, Part]]
+    crews: tuple[Crew, ...]
+    window_crews: tuple[tuple[WindowCrew, dict[str, Part]], ...]
+    finished: tuple[str, ...]
 
     @property
     def goes_on(self) -> bool:
@@ -57,8 +72,13 @@ def compile_plan(plan: Plan) -> Compiled:
     for fragment in plan.fragments:
         if not fragment.static:
             lifted.setdefault(fragment.source, []).append(fragment)
+    crews = _crews(plan)
+    crewed = {e.query for c in crews for e in c.emissions}
     return Compiled(
         plan=plan,
+        crews=crews,
+        window_crews=tuple((c, _numbered_parts(plan, c)) for c in window_crews(plan)),
+        finished=tuple(n for n in plan.alike if plan.query(n).every is not None and n not in crewed),
         lifts={f.id: lift_sql(f, with_sets=f.static) for f in plan.fragments},
         sets={stream: ", ".join(set_columns(fragments)) for stream, fragments in lifted.items()},
         parts={j.id: _parts(plan, j) for j in plan.joins if j.pool and j.asked.every is None},
@@ -69,6 +89,31 @@ def compile_plan(plan: Plan) -> Compiled:
         joins=tuple(shape_of(plan, j) for j in plan.joins),
         lifted=lifted,
     )
+
+
+def _crews(plan: Plan) -> tuple[Crew, ...]:
+    """The members of pools that have no other plan beside, by what they make of the groups. Only EMIT CHANGES is each by itself."""
+    found: dict[tuple[str, object], list[Emission]] = {}
+    for query in plan.queries:
+        given = plan.given_to(query.name)
+        if query.every is not None and not query.changes and len(given) == 1 and given[0].bit is not None:
+            made = (core(query).aggregates, numbered(query).outputs, query.having)
+            found.setdefault((given[0].nodes[0], made), []).append(given[0])
+    return tuple(Crew(join, tuple(some), {e.query: _whole(plan, e) for e in some}) for (join, _), some in found.items())
+
+
+def _whole(plan: Plan, emission: Emission) -> Part:
+    return Part(emission.bit or 0, _shown(plan.query(emission.query)))
+
+
+def _numbered_parts(plan: Plan, crew: WindowCrew) -> dict[str, Part]:
+    """What each query of a crew takes: the rows of its number."""
+    queries = [plan.query(plan.emissions[i].query) for i in crew.emissions]
+    return {q.name: Part(number, _shown(q)) for number, q in enumerate(queries)}
+
+
+def _shown(query: Query) -> dict[str, str]:
+    return {o.name: f"o{n}" for n, o in enumerate(query.outputs)}
 
 
 def _parts(plan: Plan, join: Join) -> dict[str, Part]:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.compile.results import changes_sql, final_sql, groups_sql, last_groups_sql
+from thalweg.compile.results import changes_sql, final_sql, groups_sql, last_groups_sql, members_sql
 from thalweg.compile.retention import changes_id, needed
 from thalweg.engine.kernel.buckets import receive
-from thalweg.engine.kernel.compiled import compiled, manifest
+from thalweg.engine.kernel.compiled import Crew, compiled, manifest
 from thalweg.engine.kernel.connection import Tables, query, run
 from thalweg.engine.kernel.joins import RESULT
 from thalweg.engine.kernel.reporting import partition, reported
 from thalweg.engine.kernel.shelf import Shelf, renamed, stack
-from thalweg.engine.kernel.showing import show
+from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.task import Handover, Instants, Notes, Task
 from thalweg.model.query import Query
 from thalweg.plan.grid import Cut
 from thalweg.plan.instants import final_instants, is_emitted
+from thalweg.plan.nodes import Emission
+from thalweg.plan.pool import numbered
+from thalweg.plan.ranges import HIGHEST, LOWEST
 
 PARTIAL = '"partial"'
 
@@ -42,6 +45,17 @@ def of_member(table: pa.Table, column: str, bit: int) -> pa.Table:
     return table.take(pa.array(np.flatnonzero(sets & np.uint64(1 << bit)))).drop_columns([column])
 
 
+def members_table(sets: pa.ChunkedArray, emissions: Sequence[Emission]) -> pa.Table:
+    """For each query-set that there is the members in it, and the instants that each is given."""
+    found = np.unique(sets.to_numpy())
+    emissions = list({e.bit: e for e in emissions}.values())  # those that ask the same have one bit
+    bits = np.array([1 << (e.bit or 0) for e in emissions], np.uint64)
+    low = np.array([LOWEST if e.begin is None else e.begin for e in emissions], np.int64)
+    high = np.array([HIGHEST if e.until is None else e.until for e in emissions], np.int64)
+    at, member = np.nonzero(found[:, None] & bits[None, :])
+    return pa.table({"set": found[at], "bit": bits[member], "low": low[member], "high": high[member]})
+
+
 class _Finish:
     """The groups of one hash range."""
 
@@ -54,14 +68,27 @@ class _Finish:
         self.instants = 1
 
     def run(self) -> None:
-        """Queries that are alike once, whichever of their plans are running."""
+        """Queries that are alike once, whichever of their plans are running; members of a pool that ask the same of its groups at once."""
         with self.offered:
-            for name in self.plan.alike:
-                asked = self.plan.query(name)
-                if asked.every is not None:
-                    started = time.perf_counter()
-                    rows = self._changes(asked) if asked.changes else self._groups(asked)
-                    self.report.time(f"finish {name}", rows, time.perf_counter() - started)
+            for crew in compiled(self.task.plan).crews:
+                started = time.perf_counter()
+                rows = self._crew(crew)
+                self.report.time(f"finish {crew.join}", rows, time.perf_counter() - started)
+            for name in compiled(self.task.plan).finished:
+                started, asked = time.perf_counter(), self.plan.query(name)
+                rows = self._changes(asked) if asked.changes else self._groups(asked)
+                self.report.time(f"finish {name}", rows, time.perf_counter() - started)
+
+    def _crew(self, crew: Crew) -> int:
+        """Results of members of a pool in one statement."""
+        tables = [t for t in self.tables.get(RESULT + crew.join, ()) if t.num_rows]
+        if not tables:
+            return 0
+        whole, first = stack(tables), numbered(self.plan.query(crew.emissions[0].query))
+        self.offered.offer("partial", whole)
+        self.offered.offer("members", members_table(whole.column(f"k{len(first.keys)}"), crew.emissions))
+        table = query(members_sql(first, PARTIAL, '"members"'))
+        return show_shared(self.task, self.report, self.plan, self.plan.join(crew.join).pool, table, crew.parts, "finish")
 
     def _partial(self, asked: Query) -> bool:
         """Offer what the joins of a query sent of the instants that each of them gives out, as `partial`; False where that is nothing."""

@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.connectors.base import sink_at
-from thalweg.connectors.shared import Part, chosen, counted, labelled
+from thalweg.connectors.shared import Part, chosen, counted, labelled, places
 from thalweg.engine.faults import reach
 from thalweg.engine.task import Notes, Result, Task
 from thalweg.plan.nodes import Plan
-from thalweg.plan.pool import SET
 
 POOL = "pool:"
 """Stands before the name of a pool where the name of a query could stand."""
@@ -33,9 +32,8 @@ def show_shared(task: Task, report: Notes, plan: Plan, pool: str, table: pa.Tabl
         show(task, report, [query], chosen(table, part), stage_name)
     rest = {q: p for q, p in parts.items() if q not in own}
     if table.num_rows and own:
-        sets = table.column(SET).to_numpy()
-        some = np.uint64(sum(1 << bit for bit in {p.bit for p in rest.values()}))
-        table = table.take(pa.array(np.flatnonzero(sets & some)))
+        some = [places(table, bit) for bit in {p.bit for p in rest.values()}]
+        table = table.take(pa.array(np.unique(np.concatenate(some)) if some else np.zeros(0, np.int64)))
     members = counted(table, rest) if table.num_rows else {}
     if members:
         name = f"{POOL}{pool}"

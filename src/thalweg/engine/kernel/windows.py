@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from thalweg.compile.derive import derive_sql
-from thalweg.compile.windows import EmissionStep, Member, bundle_facts, bundle_name, bundle_sql
+from thalweg.compile.windows import EmissionStep, Member, WindowCrew, bundle_facts, bundle_name, bundle_sql
+from thalweg.connectors.shared import Part
 from thalweg.engine.kernel.connection import query
 from thalweg.engine.kernel.shelf import stack
-from thalweg.engine.kernel.showing import show
+from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.kernel.stock import Stock
 from thalweg.plan.nodes import Derived, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, source_range
+
+
+def members_of(sets: pa.Table, given: Mapping[int, tuple[int, Range]]) -> pa.Table:
+    """For each query-set that there is the members in it, by number, and the instances that each is given. `given` has their bits."""
+    words = [sets.column(n).to_numpy() for n in range(sets.num_columns)]
+    found = [np.flatnonzero(words[bit // 64] & np.uint64(1 << bit % 64)) for bit, _ in given.values()]
+    times, places = [len(f) for f in found], pa.array(np.concatenate(found))
+    columns = {name: sets.column(n).take(places) for n, name in enumerate(sets.column_names)}
+    low, high = (np.repeat(np.array([r[end] for _, r in given.values()], np.int64), times) for end in (0, 1))
+    return pa.table({**columns, "member": np.repeat(np.array(list(given), np.int32), times), "low": low, "high": high})
 
 
 class WindowWork:
@@ -23,7 +36,8 @@ class WindowWork:
     def __init__(self, stock: Stock) -> None:
         self.stock, self.compiled, self.plan = stock, stock.compiled, stock.plan
         self.shelf, self.tables, self.report = stock.shelf, stock.tables, stock.report
-        self.emitted = {i: self._emitted(i) for i in self.compiled.emissions}
+        shared = (i for crew, _ in self.compiled.window_crews for i in crew.emissions)
+        self.emitted = {i: self._emitted(i) for i in (*self.compiled.emissions, *shared)}
         self.numbers = {id(e): i for i, e in enumerate(self.plan.emissions)}
 
     def run(self) -> None:
@@ -35,6 +49,8 @@ class WindowWork:
             if derived.id not in self.compiled.inlined:
                 self._bring(derived)
         self._results()
+        for crew, parts in self.compiled.window_crews:
+            self._shared_results(crew, parts)
 
     def _moves(self, stream: str) -> tuple[int | None, int | None]:
         return self.stock.before.get(stream), self.stock.frontiers.get(stream)
@@ -99,6 +115,20 @@ class WindowWork:
             table = query(*self._result_sql(name, emissions))
             show(self.stock.shelf.task, self.report, self.plan.alike[name], table, "work")
             self.report.time(f"emit {name}", table.num_rows, time.perf_counter() - started)
+
+    def _shared_results(self, crew: WindowCrew, parts: dict[str, Part]) -> None:
+        """One statement for the queries of a pool that make the same of a window."""
+        now = [(n, i) for n, i in enumerate(crew.emissions) if self.emitted[i][0] < self.emitted[i][1]]
+        given = set().union(*(self.tables.columns.get(n, set()) for n in crew.inputs))
+        if not now or not all(n in self.tables.columns for n in crew.inputs) or not crew.parts <= given:
+            return
+        started = time.perf_counter()
+        names = ", ".join(crew.words)
+        sets = query("\nUNION ".join(f'SELECT DISTINCT {names} FROM "{n}"' for n in crew.inputs))
+        self.tables.offer("members", members_of(sets, {n: (self.plan.emissions[i].bit or 0, self.emitted[i]) for n, i in now}))
+        table = query(crew.sql)
+        show_shared(self.stock.shelf.task, self.report, self.plan, crew.pool, table, parts, "work")
+        self.report.time(f"emit {crew.inputs[0]}", table.num_rows, time.perf_counter() - started)
 
     def _result_sql(self, name: str, emissions: list[int]) -> tuple[str, dict[str, int]]:
         """The statement for a query's windows that close now: those with a common source in one pass, the others each by itself."""

@@ -1,0 +1,145 @@
+"""Which windowed queries are computed as one: those over the same stream and keys whose conditions differ.
+
+Their rows are aggregated by keys, slot and query-set, and so are all windows that are combined from these; results are told apart at the end.
+Queries with the same conditions have one bit. A bit that nobody has any more can be given at once: the instances of who gets it begin after
+all rows that carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from thalweg.expr.nodes import Expr
+from thalweg.expr.quoting import identifier
+from thalweg.model.query import Chosen, Query
+from thalweg.plan.groups import Group, group_of
+from thalweg.plan.nodes import Derived, Emission, Fragment, Plan, named
+from thalweg.plan.pool import SET
+
+WORD = 64
+MOST_WORDS = 16
+Where = tuple[Expr, ...]
+Place = tuple[Group, int]
+"""The group that a query of a pool is planned in, and its bit."""
+
+
+class WindowPrices(Protocol):
+    """What windowed queries cost apart from each other, and as one."""
+
+    def windows_apart(self, query: Query) -> float:
+        """The cost of a query alone."""
+
+    def windows_together(self, queries: Sequence[Query]) -> float:
+        """The cost of queries over one stream and keys as one."""
+
+
+@dataclass
+class WindowPool:
+    """A pool while queries are put into it: its name, what it is of, and the conditions of each bit."""
+
+    id: str
+    stream: str
+    keys: tuple[str, ...]
+    words: int
+    bits: dict[int, Where] = field(default_factory=dict)
+
+    @property
+    def group(self) -> Group:
+        """What its windows are planned as: the query-set is one more key."""
+        sets = tuple(identifier(f"{SET}{n}") for n in range(self.words))
+        return Group(self.stream, (), (*self.keys, *sets), self.id, self.words)
+
+    def place(self, where: Where) -> int | None:
+        """The bit of some conditions, given now if it must be; None where there is none left."""
+        known = next((bit for bit, own in self.bits.items() if own == where), None)
+        if known is None:
+            known = next((bit for bit in range(self.words * WORD) if bit not in self.bits), None)
+            if known is not None:
+                self.bits[known] = where
+        return known
+
+
+def base_of(plan: Plan, emission: Emission) -> Fragment:
+    """The fragment that a window's results are computed from, the first of them."""
+    node = plan.node(emission.nodes[0])
+    return plan.fragment(node.base) if isinstance(node, Derived) else node
+
+
+def places_of(plan: Plan, emissions: Iterable[Emission]) -> dict[str, Place]:
+    """The pools that queries are in."""
+    found: dict[str, Place] = {}
+    for emission in emissions:
+        if emission.window is not None and emission.bit is not None:
+            lifted = base_of(plan, emission)
+            found[emission.query] = Group(lifted.source, (), lifted.columns, lifted.pool, lifted.words), emission.bit
+    return found
+
+
+def placed_windows(
+    old: Plan, queries: Sequence[Query], emissions: Sequence[Emission], prices: WindowPrices, sharing: str
+) -> dict[str, Place]:
+    """The pools of queries, those of a plan of which some emissions stay, or new ones; nothing for those that are alone."""
+    if sharing == "off":
+        return {}
+    running = places_of(old, emissions)
+    found = {q.name: running[q.name] for q in queries if q.name in running and old.query(q.name).where == q.where}
+    pools: dict[str, WindowPool] = {}
+    for name, (group, bit) in running.items():
+        keys = group.keys[: len(group.keys) - group.words]
+        pools.setdefault(group.pool, WindowPool(group.pool, group.stream, keys, group.words)).bits[bit] = old.query(name).where
+    left: dict[tuple[str, tuple[str, ...]], list[Query]] = {}
+    for query in queries:
+        if query.name not in found:
+            own = group_of(query)
+            place = _place(query, [p for p in pools.values() if (p.stream, p.keys) == (own.stream, own.keys)])
+            if place is None:
+                left.setdefault((own.stream, own.keys), []).append(query)
+            else:
+                found[query.name] = place
+    for (stream, keys), some in left.items():
+        different = {q.where: q for q in some}
+        if len(different) > 1 and (sharing == "all" or _pays(list(different.values()), prices)):
+            found |= _opened(stream, keys, some, len(different), set(pools))
+    return found
+
+
+def _place(query: Query, pools: Iterable[WindowPool]) -> Place | None:
+    for pool in pools:
+        if (bit := pool.place(query.where)) is not None:
+            return pool.group, bit
+    return None
+
+
+def _pays(queries: list[Query], prices: WindowPrices) -> bool:
+    return prices.windows_together(queries) < sum(prices.windows_apart(q) for q in queries)
+
+
+def _opened(stream: str, keys: tuple[str, ...], queries: Sequence[Query], different: int, known: set[str]) -> dict[str, Place]:
+    """New pools, with some room for who comes next."""
+    words = min(-(-(different + different // 2) // WORD), MOST_WORDS)
+    found: dict[str, Place] = {}
+    pools: list[WindowPool] = []
+    for query in queries:
+        place = _place(query, pools)
+        if place is None:
+            id = next(i for n in range(len(known) + 1) if (i := named("pool", stream, keys, words, n)) not in known)
+            known.add(id)
+            pools.append(WindowPool(id, stream, keys, words))
+            place = _place(query, pools[-1:])
+            assert place is not None
+        found[query.name] = place
+    return found
+
+
+def with_sets(plan: Plan) -> Plan:
+    """A plan whose pools of windows take the rows that their members ask for."""
+    sets: dict[str, dict[int, Where]] = {}
+    for emission in plan.emissions:
+        if emission.window is not None and emission.bit is not None:
+            sets.setdefault(base_of(plan, emission).pool, {})[emission.bit] = plan.query(emission.query).where
+    if not sets:
+        return plan
+    chosen = {pool: tuple(Chosen(bit, own[bit]) for bit in sorted(own)) for pool, own in sets.items()}
+    return replace(plan, fragments=tuple(replace(f, sets=chosen[f.pool]) if f.pool in chosen and f.words else f for f in plan.fragments))
