@@ -1,6 +1,7 @@
 """Which windowed queries are computed as one: those over the same stream and keys whose conditions differ.
 
-Their rows are aggregated by keys, slot and query-set, and so are all windows that are combined from these; results are told apart at the end.
+Their rows are aggregated by keys, slot and query-set, and so are all windows that are combined from these; results are told apart at the
+end. Conditions on different columns are different pools.
 Queries with the same conditions have one bit. A bit that nobody has any more can be given at once: the instances of who gets it begin after
 all rows that carry it.
 """
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from thalweg.expr.implication import said
 from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import identifier
 from thalweg.model.query import Chosen, Query
@@ -51,6 +53,11 @@ class WindowPool:
         sets = tuple(identifier(f"{SET}{n}") for n in range(self.words))
         return Group(self.stream, (), (*self.keys, *sets), self.id, self.words)
 
+    @property
+    def judged(self) -> frozenset[Expr]:
+        """What its members choose rows by."""
+        return frozenset().union(*(judged(where) for where in self.bits.values()))
+
     def place(self, where: Where) -> int | None:
         """The bit of some conditions, given now if it must be; None where there is none left."""
         known = next((bit for bit, own in self.bits.items() if own == where), None)
@@ -59,6 +66,12 @@ class WindowPool:
             if known is not None:
                 self.bits[known] = where
         return known
+
+
+def judged(where: Where) -> frozenset[Expr]:
+    """What conditions are about: those that compare different things share no cells, whose number is the product of all."""
+    found = [{subject for subject, _, _ in said(c)} or {c} for c in where]
+    return frozenset().union(*found)
 
 
 def base_of(plan: Plan, emission: Emission) -> Fragment:
@@ -89,19 +102,21 @@ def placed_windows(
     for name, (group, bit) in running.items():
         keys = group.keys[: len(group.keys) - group.words]
         pools.setdefault(group.pool, WindowPool(group.pool, group.stream, keys, group.words)).bits[bit] = old.query(name).where
-    left: dict[tuple[str, tuple[str, ...]], list[Query]] = {}
+    left: dict[tuple[str, tuple[str, ...], frozenset[Expr]], list[Query]] = {}
     for query in queries:
         if query.name not in found:
             own = group_of(query)
-            place = _place(query, [p for p in pools.values() if (p.stream, p.keys) == (own.stream, own.keys)])
+            kind = own.stream, own.keys, judged(query.where)
+            place = _place(query, [p for p in pools.values() if (p.stream, p.keys, p.judged) == kind])
             if place is None:
-                left.setdefault((own.stream, own.keys), []).append(query)
+                left.setdefault(kind, []).append(query)
             else:
                 found[query.name] = place
-    for (stream, keys), some in left.items():
+    known = {f.pool for f in old.fragments}
+    for (stream, keys, _), some in left.items():
         different = {q.where: q for q in some}
         if len(different) > 1 and (sharing == "all" or _pays(list(different.values()), prices)):
-            found |= _opened(stream, keys, some, len(different), set(pools))
+            found |= _opened(stream, keys, some, len(different), known)
     return found
 
 

@@ -108,8 +108,8 @@ def _whole(plan: Plan, emission: Emission) -> Part:
 
 def _numbered_parts(plan: Plan, crew: WindowCrew) -> dict[str, Part]:
     """What each query of a crew takes: the rows of its number."""
-    queries = [plan.query(plan.emissions[i].query) for i in crew.emissions]
-    return {q.name: Part(number, _shown(q)) for number, q in enumerate(queries)}
+    names = dict.fromkeys(plan.emissions[i].query for i in crew.emissions)
+    return {name: Part(number, _shown(plan.query(name))) for number, name in enumerate(names)}
 
 
 def _shown(query: Query) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,14 +20,15 @@ from thalweg.plan.nodes import Derived, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, source_range
 
 
-def members_of(sets: pa.Table, given: Mapping[int, tuple[int, Range]]) -> pa.Table:
-    """For each query-set that there is the members in it, by number, and the instances that each is given. `given` has their bits."""
+def members_of(sets: pa.Table, given: Sequence[tuple[int, int, Range]]) -> pa.Table:
+    """For each query-set that there is the members in it, by number, and the instances that each is given. `given` has number, bit and
+    instances; a member that goes from one plan to another may be there twice."""
     words = [sets.column(n).to_numpy() for n in range(sets.num_columns)]
-    found = [np.flatnonzero(words[bit // 64] & np.uint64(1 << bit % 64)) for bit, _ in given.values()]
+    found = [np.flatnonzero(words[bit // 64] & np.uint64(1 << bit % 64)) for _, bit, _ in given]
     times, places = [len(f) for f in found], pa.array(np.concatenate(found))
     columns = {name: sets.column(n).take(places) for n, name in enumerate(sets.column_names)}
-    low, high = (np.repeat(np.array([r[end] for _, r in given.values()], np.int64), times) for end in (0, 1))
-    return pa.table({**columns, "member": np.repeat(np.array(list(given), np.int32), times), "low": low, "high": high})
+    numbers, low, high = (np.repeat(np.array(v, np.int64), times) for v in zip(*((n, *r) for n, _, r in given), strict=True))
+    return pa.table({**columns, "member": numbers.astype(np.int32), "low": low, "high": high})
 
 
 class WindowWork:
@@ -118,14 +119,14 @@ class WindowWork:
 
     def _shared_results(self, crew: WindowCrew, parts: dict[str, Part]) -> None:
         """One statement for the queries of a pool that make the same of a window."""
-        now = [(n, i) for n, i in enumerate(crew.emissions) if self.emitted[i][0] < self.emitted[i][1]]
-        given = set().union(*(self.tables.columns.get(n, set()) for n in crew.inputs))
-        if not now or not all(n in self.tables.columns for n in crew.inputs) or not crew.parts <= given:
+        now = [(self.plan.emissions[i], self.emitted[i]) for i in crew.emissions if self.emitted[i][0] < self.emitted[i][1]]
+        there = set().union(*(self.tables.columns.get(n, set()) for n in crew.inputs))
+        if not now or not all(n in self.tables.columns for n in crew.inputs) or not crew.parts <= there:
             return
         started = time.perf_counter()
         names = ", ".join(crew.words)
         sets = query("\nUNION ".join(f'SELECT DISTINCT {names} FROM "{n}"' for n in crew.inputs))
-        self.tables.offer("members", members_of(sets, {n: (self.plan.emissions[i].bit or 0, self.emitted[i]) for n, i in now}))
+        self.tables.offer("members", members_of(sets, [(parts[e.query].bit, e.bit or 0, given) for e, given in now]))
         table = query(crew.sql)
         show_shared(self.stock.shelf.task, self.report, self.plan, crew.pool, table, parts, "work")
         self.report.time(f"emit {crew.inputs[0]}", table.num_rows, time.perf_counter() - started)
