@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thalweg.explain.join_costs_text import all_plans, join_reason
-from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, joined_sql
+from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, key_texts
 from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
 from thalweg.explain.node_data import expected_data, hashed, measured_data, node_data
 from thalweg.optimizer.join_plans import Considered, JoinChoice
@@ -18,7 +18,7 @@ def join_data(view: JoinView) -> dict[str, Any]:
         "query": q.name,
         "inputs": [_input(i, s) for i, s in zip(view.inputs, view.run.sides, strict=True)],
         "on": list(condition_texts(q)),
-        "keys": [joined_sql(k.sql) for k in q.keys],
+        "keys": key_texts(q),
         "aggregates": [aggregate_text(q, a) for a in q.aggregates],
         "having": having_text(q),
         "every_seconds": None if q.every is None else q.every / 1e6,

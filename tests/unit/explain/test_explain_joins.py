@@ -68,6 +68,19 @@ def test_a_forced_plan(early: str, evaluate: str) -> None:
         assert as_shown(step["sql"]) in as_shown(found.verbose)
 
 
+def test_expressions_are_the_user_s() -> None:
+    query = """CREATE QUERY odd AS SELECT s.auction + 7 AS rest, COUNT(DISTINCT b.price) AS n, SUM(b.price * 2) AS paid
+      FROM bid AS b [RANGE 20 SECONDS], sale AS s [RANGE 10 SECONDS]
+      WHERE b.auction + 1 = s.auction AND b.channel <> 'TRY("x")' AND (b.price > 3 OR s.shop = 'a0 k0')
+      GROUP BY s.auction + 7 HAVING SUM(b.price * 2) > (s.auction + 7) * 3 EVERY 5 SECONDS;"""
+    found = " ".join(explained(query).text.split())
+    assert "on b.auction + 1 = s.auction and (b.price > 3 OR s.shop = 'a0 k0')" in found
+    assert "where channel <> 'TRY(\"x\")': " in found
+    assert "having SUM(b.price * 2) > (s.auction + 7) * 3" in found
+    assert "aggregates COUNT(DISTINCT b.price), SUM(b.price * 2)" in found
+    assert "state b: partial aggregates by (price, auction + 1) per 5 seconds: count(*), list(DISTINCT price)" in found
+
+
 def test_why() -> None:
     assert "of LAP snapshot: it saves most in join" in explained(PER_SHOP).text
     late = explained(PER_SHOP, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "snapshot"}).text
