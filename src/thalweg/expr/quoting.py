@@ -30,10 +30,10 @@ def readable(name: str) -> str:
     return name if name.isidentifier() else "`" + name.replace("`", "``") + "`"
 
 
-def readable_text(text: str) -> str:
-    """A string literal for people, as Spark has it, in one line.
+def spark_quoted(text: str) -> str:
+    """A string literal as Spark has it, in one line.
 
-    >>> print(readable_text("it's\\n"))
+    >>> print(spark_quoted("it's\\n"))
     'it''s\\n'
     """
     return quoted(text.replace("\\", "\\\\").replace("\n", "\\n"))

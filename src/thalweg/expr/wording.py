@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from thalweg.expr.comparisons import SYMBOLS
 from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
-from thalweg.expr.quoting import readable, readable_text
+from thalweg.expr.quoting import readable, spark_quoted
 
 SINGLE = 9
 """What binds so is read as one thing wherever it stands."""
@@ -119,14 +119,14 @@ class _Writer:
         if call.function == "IN":
             return f"{this} {negated}IN ({', '.join(map(self.text, others))})"
         compared = " ".join(self.text(o, _COMPARED + 1) for o in others)
-        escape = f" ESCAPE {readable_text(call.params[0])}" if call.params and call.params[0] != "\\" else ""
+        escape = f" ESCAPE {spark_quoted(call.params[0])}" if call.params and call.params[0] != "\\" else ""
         return f"{this} {negated}{call.function} {compared}".rstrip() + escape
 
     def _named_call(self, call: Call) -> str:
         args = [self.text(a) for a in call.args]
         if (spelled := _SPELLED.get(call.function)) is not None:
             return spelled.format(*args, p=_unit(call))
-        return f"{call.function.lower()}({', '.join([*args, *map(readable_text, call.params)])})"
+        return f"{call.function.lower()}({', '.join([*args, *map(spark_quoted, call.params)])})"
 
     def _case(self, case: Case) -> str:
         subject = "" if case.subject is None else f" {self.text(case.subject)}"
@@ -146,8 +146,8 @@ def _literal(literal: Literal) -> _Said:
     if value is None:
         return _Said("NULL")
     if type_ == "VARCHAR":
-        return _Said(readable_text(value))
+        return _Said(spark_quoted(value))
     if type_ in ("DATE", "TIMESTAMP", "INTERVAL"):
-        return _Said(f"{type_} {readable_text(value)}")
+        return _Said(f"{type_} {spark_quoted(value)}")
     suffix = _SUFFIXES.get(type_, "") if type_ != "BIGINT" or abs(int(value)) < _LARGE else ""
     return _Said(f"{value}{suffix}", _PREFIX if value.startswith("-") else SINGLE)
