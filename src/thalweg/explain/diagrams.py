@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from thalweg.explain.join_costs_text import millis
+from thalweg.explain.join_costs_text import millis, order_text
 from thalweg.explain.join_text import join_heading, run_title, shuffle_text, span_text
 from thalweg.explain.join_words import columns_text, condition_texts, kept_text, key_texts
 from thalweg.explain.model import JoinRun, JoinView, Measured, NodeView, PlanView, WindowGroup
@@ -155,8 +155,10 @@ def _join(view: JoinView, run: JoinRun, key: str) -> Box:
     e, on = run.cost.estimate, " and ".join(condition_texts(view.query)) or "every pair"
     cost = f"{millis(e.nanos)} ms/s, {number(e.state_rows)} rows kept, {number(e.pairs)} pairs/s"
     span = [said] if (said := span_text(view, run).strip(" ()")) else []
-    lines = tuple(cut(x, JOIN_FITS) for x in [on, cost, *span, *_ran(run.measured)])
-    return Box(key, "old" if run.ending else "asked", cut(run_title(run), 32), lines, "; ".join([on, *span]), None, len(run.queries))
+    met = [f"in the order {order_text(view, run.cost)}"] if len(run.sides) > 2 else []
+    lines = tuple(cut(x, JOIN_FITS) for x in [on, *met, cost, *span, *_ran(run.measured)])
+    hint = "; ".join([on, *met, *span])
+    return Box(key, "old" if run.ending else "asked", cut(run_title(run), 32), lines, hint, None, len(run.queries))
 
 
 def result_text(view: JoinView) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from thalweg.compile.evaluations import EVALUATIONS
-from thalweg.explain.join_costs_text import join_cost_lines
+from thalweg.explain.join_costs_text import join_cost_lines, order_text
 from thalweg.explain.join_words import aggregate_text, columns_text, condition_texts, having_text, kept_text, key_texts, together_texts
 from thalweg.explain.measured_text import measured_lines
 from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
@@ -93,6 +93,8 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
     yield "shuffle", shuffle_text(run, names)
     yield from (("" if n else "state", f"{name}: {_state(view, run, n)}") for n, name in enumerate(names))
     yield "stage 2", EVALUATIONS[run.join.evaluate].words
+    if len(names) > 2:
+        yield "", f"inputs meet in the order {order_text(view, run.cost)}"
     if run.join.invalidate != "slot":
         yield "", f"rows that have left their window are forgotten by {run.join.invalidate}"
     if query.every is not None:

@@ -19,6 +19,7 @@ from thalweg.model.query import Aggregate, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
 from thalweg.plan.grid import Cut, Pattern
+from thalweg.plan.join_order import Order
 from thalweg.plan.pieces import Pieces
 
 K = TypeVar("K")
@@ -128,6 +129,7 @@ class Join:
     `asked` is the join without names and without what is made of its results (`core`). `evaluate` is snapshot, delta, expiry or
     materialize, or "rows" where the joined rows are the result; `method` hash or loop. `begins` says per input from which event time on
     its rows count (None: all). One that `takes_over` from another evaluation of the same fragments begins with what these hold.
+    `order` says how three or more inputs meet. It is no part of the meaning, as no state depends on it: it may change from batch to batch.
     State: what its evaluation keeps.
     """
 
@@ -139,6 +141,7 @@ class Join:
     begins: tuple[int | None, ...]
     invalidate: str = "slot"
     takes_over: bool = False
+    order: Order = ()
 
 
 @dataclass(frozen=True)

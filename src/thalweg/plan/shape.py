@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from thalweg.model.query import Query
+from thalweg.plan.join_order import inputs_met
 from thalweg.plan.nodes import COUNTED, Fragment, Join, Plan
 from thalweg.plan.sides import JoinPart, join_parts
 
@@ -46,6 +47,10 @@ class Shape:
     def keys(self) -> tuple[str, ...]:
         """The names of the grouping keys."""
         return tuple(f'"k{i}"' for i in range(len(self.query.keys)))
+
+    def order(self, fresh: int | None) -> tuple[int, ...]:
+        """The inputs in the order in which they meet, where one has new rows or all bring what they have."""
+        return inputs_met(self.join.order, fresh, len(self.sides))
 
     def visible(self, number: int) -> str:
         """Which rows of an input count at all: those from its beginning on."""

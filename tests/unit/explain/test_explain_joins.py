@@ -81,6 +81,27 @@ def test_expressions_are_the_user_s() -> None:
     assert "state b: partial aggregates by (price, auction + 1) per 5 seconds: count(*), list(DISTINCT price)" in found
 
 
+THREE = """CREATE QUERY three AS SELECT a.shop, COUNT(*) AS n
+  FROM sale AS a [RANGE 20 SECONDS], sale AS b [RANGE 20 SECONDS], bid AS c [RANGE 20 SECONDS]
+  WHERE a.auction = c.auction AND b.shop = c.channel GROUP BY a.shop EVERY 10 SECONDS;"""
+
+
+def test_the_order_in_which_inputs_meet() -> None:
+    found = explained(THREE, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "expiry"})
+    (join,) = found.data["joins"]
+    assert [m["fresh"] for m in join["plan"]["order"]] == ["a", "b", "c"]
+    assert all(m["inputs"] != ["a", "b", "c"] and sorted(m["inputs"]) == ["a", "b", "c"] for m in join["plan"]["order"])
+    assert join["runs"][0]["order"] == join["plan"]["order"] == join["plans"][0]["order"]
+    assert "inputs meet in the order " in found.text
+    assert explained(PER_SHOP).data["joins"][0]["plan"]["order"] == [] and "in the order" not in explained(PER_SHOP).text
+
+
+def test_a_forced_order() -> None:
+    found = explained(THREE, settings={"plan.order": "written"})
+    assert found.data["joins"][0]["plan"]["order"] == [] and "inputs meet in the order a, b, c" in found.text
+    assert "plan.order = written is set, else " in " ".join(found.text.split())
+
+
 def test_why() -> None:
     assert "of LAP snapshot: it saves most in join" in explained(PER_SHOP).text
     late = explained(PER_SHOP, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "snapshot"}).text
