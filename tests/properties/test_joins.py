@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +20,7 @@ from thalweg.model.settings import Config
 from thalweg.model.stream import Column, Stream
 from thalweg.optimizer.join_plans import JoinChoice, may_evaluate
 from thalweg.optimizer.planner import WindowPlanner
+from thalweg.plan.join_order import Meeting, Order
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
@@ -31,18 +33,26 @@ EVALUATIONS = ("snapshot", "expiry", "delta", "materialize")
 
 @dataclass(frozen=True)
 class Forced(WindowPlanner):
-    """A planner that takes the plan it is told: bits say which inputs are aggregated early."""
+    """A planner that takes the plan it is told: bits say which inputs are aggregated early, and they meet in an order drawn by a seed, or
+    as they are written."""
 
     bits: int = 0
     evaluate: str = "snapshot"
     method: str = "hash"
     invalidate: str = "slot"
+    seed: int | None = None
 
     def join(self, query: Query) -> JoinChoice:
         """The forced plan, or a snapshot where it can't be evaluated in that way."""
         early = tuple(bool(self.bits >> n & 1) for n in range(len(query.inputs)))
         evaluate = self.evaluate if may_evaluate(query, self.evaluate) else "snapshot"
-        return JoinChoice(early, evaluate, self.method, self.invalidate)
+        return JoinChoice(early, evaluate, self.method, self.invalidate, () if self.seed is None else drawn_order(query, self.seed))
+
+
+def drawn_order(query: Query, seed: int) -> Order:
+    """Any order, for every input with new rows another."""
+    random, inputs = Random(seed), range(len(query.inputs))
+    return tuple(Meeting(n, tuple(random.sample(inputs, len(inputs)))) for n in (None, *inputs))
 
 
 STRATEGIES = ("slot", "slot", "probe", "probe-and-insert", "probe-all", "both-all")
@@ -53,6 +63,7 @@ planners = hs.builds(
     evaluate=hs.sampled_from(EVALUATIONS),
     method=hs.sampled_from(["hash", "hash", "loop"]),
     invalidate=hs.sampled_from(STRATEGIES),
+    seed=hs.none() | hs.integers(0, 99),
 )
 steps = hs.sets(hs.integers(1, 6))
 parallelism = hs.lists(hs.sampled_from([1, 2, 3, 4, 6, 7]), min_size=1, max_size=3)

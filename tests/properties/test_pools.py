@@ -13,7 +13,8 @@ from test_mixed_workloads import Run, rows
 
 CONDITIONS = (
     "s.v < {a}", "s.v >= {a}", "s.v = {a}", "s.v <> {a}", "s.v BETWEEN {b} AND {a}", "s.v IN ({a}, {b})", "s.v NOT IN ({a}, {b})",
-    "s.v % 3 = 1", "s.v + s.k > {a}", "s.v IS NOT NULL", "r.v < {a}", "r.v > {b}", "r.v = {a}", "r.k <= 2", "s.v < {a} AND r.v > {b}", "s.v < r.v",
+    "s.v % 3 = 1", "s.v + s.k > {a}", "s.v IS NOT NULL", "r.v < {a}", "r.v > {b}", "r.v = {a}", "r.k <= 2", "s.v < {a} AND r.v > {b}",
+    "s.v < r.v",
     "s.v + {b} > r.v", "TRUE",
 )  # fmt: skip
 JOIN = "FROM s [RANGE {n} SECONDS], r [RANGE {m} SECONDS] WHERE s.k = r.k AND {where}"

@@ -16,7 +16,7 @@ LAYERS = (
     ("model",),
     ("statistics.records",),
     ("sql", "plan"),
-    ("optimizer.cost.join_engine", "optimizer.cost.calibration"),
+    ("optimizer.cost.join_engine", "optimizer.cost.partners", "optimizer.cost.calibration"),
     ("compile",),
     ("state", "statistics.constants"),
     ("statistics",),

@@ -17,6 +17,7 @@ from thalweg.connectors.files import parquet_columns
 from thalweg.engine.kernel.connection import clean_message
 from thalweg.engine.kernel.inference import infer_type
 from thalweg.errors import UsageError
+from thalweg.expr.quoting import spark_quoted
 from thalweg.model.catalog import Catalog
 from thalweg.model.paths import refused_path
 from thalweg.model.query import Query
@@ -53,17 +54,8 @@ def _declared(kind: str, name: str, columns: str | None, options: Mapping[str, A
     if refused := refused_path(str(options["path"]), writes=False):
         raise UsageError(f"{kind.lower()} {name}: {refused[0]}", refused[1])
     columns = columns if columns is not None else parquet_columns(options["path"], name)
-    given = ", ".join(f"{k} = {_quoted(_option_text(v))}" for k, v in options.items() if v is not None)
+    given = ", ".join(f"{k} = {spark_quoted(_option_text(v))}" for k, v in options.items() if v is not None)
     return st.parse_statement(f"CREATE {kind} `{name}` ({columns}) WITH ({given})", kind.lower())
-
-
-def _quoted(text: str) -> str:
-    """A text as SQL has it.
-
-    >>> print(_quoted("it's a \\\\"))
-    'it''s a \\\\'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _option_text(value: Any) -> str:

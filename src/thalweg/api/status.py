@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from thalweg.model.query import Query
 from thalweg.model.stream import Stream
 from thalweg.model.target import address_of
 from thalweg.plan.nodes import Fragment, Plan
+from thalweg.plan.trees import column_trees
 from thalweg.state import history, lives
 from thalweg.state.directory import Directory
 from thalweg.state.manifest import Counts, Manifest, StateFile
@@ -96,7 +97,7 @@ def _read(session: Directory) -> Status:
     if manifest.batch < 0:
         return Status(str(session.root), None, None, (), (), (), last_run(session.root))
     plan = plan_at(session.plans / manifest.plan)
-    used, places = users(plan), _places(session, plan, manifest.batch)
+    places = _places(session, plan, manifest.batch)
     committed = (session.manifests / history.change_name(manifest.batch)).stat().st_mtime
     return Status(
         directory=str(session.root),
@@ -104,7 +105,7 @@ def _read(session: Directory) -> Status:
         committed=datetime.fromtimestamp(committed, UTC),
         streams=tuple(_stream(s, manifest) for s in plan.streams),
         queries=tuple(_query(q, manifest, places) for q in plan.queries),
-        fragments=tuple(replace(f, keys=tuple(map(key_text, f.keys)), queries=used.get(f.id, ())) for f in _fragments(plan, manifest)),
+        fragments=_fragments(plan, manifest),
         run=last_run(session.root),
         damaged=tuple(_damaged(session, manifest)),
     )
@@ -148,19 +149,20 @@ def _places(session: Directory, plan: Plan, batch: int) -> dict[str, str]:
 
 
 def _fragments(plan: Plan, manifest: Manifest) -> tuple[FragmentStatus, ...]:
-    files: dict[str, list[StateFile]] = defaultdict(list)
+    used, files = users(plan), defaultdict[str, list[StateFile]](list)
     for file in manifest.files:
         files[file.fragment].append(file)
 
-    def kept(id: str, stream: str, what: str, keys: tuple[str, ...]) -> FragmentStatus:
+    def kept(id: str, stream: str, what: str, keys: tuple[str, ...] = ()) -> FragmentStatus:
         mine = files[id]
-        return FragmentStatus(id, stream, what, keys, len(mine), sum(f.rows for f in mine), sum(f.bytes for f in mine))
+        return FragmentStatus(id, stream, what, keys, len(mine), sum(f.rows for f in mine), sum(f.bytes for f in mine), used.get(id, ()))
 
-    lifted = [kept(f.id, f.source, _kept_as(plan, f), f.columns) for f in plan.fragments if not f.static]
-    derived = [kept(d.id, base.source, str(d.window), base.columns) for d in plan.derived for base in (plan.fragment(d.base),)]
+    keys = {f.id: tuple(map(key_text, column_trees(plan, f))) for f in plan.fragments}
+    lifted = [kept(f.id, f.source, _kept_as(plan, f), keys[f.id]) for f in plan.fragments if not f.static]
+    derived = [kept(d.id, plan.fragment(d.base).source, str(d.window), keys[d.base]) for d in plan.derived]
     keeping = [j for j in plan.joins if EVALUATIONS[j.evaluate].keeps is not None]
-    results = [kept(j.id, ", ".join(e.query for e in plan.users(j.id)), j.evaluate, ()) for j in keeping]
-    changes = [kept(changes_id(plan, q), q.name, "last results", ()) for q in plan.queries if q.changes]
+    results = [kept(j.id, ", ".join(e.query for e in plan.users(j.id)), j.evaluate) for j in keeping]
+    changes = [kept(changes_id(plan, q), q.name, "last results") for q in plan.queries if q.changes]
     return (*lifted, *derived, *results, *changes)
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from thalweg.compile.retention import changes_id
+from thalweg.expr.nodes import Column, Expr
 from thalweg.plan.nodes import Plan
-
-_NAME = re.compile(r'"((?:[^"]|"")+)"')
 
 
 def users(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -19,13 +16,15 @@ def users(plan: Plan) -> dict[str, tuple[str, ...]]:
     return {id: tuple(sorted(names)) for id, names in found.items()}
 
 
-def key_text(expression: str) -> str:
+def key_text(key: Expr) -> str:
     """A key for people: a column by its name, anything else by the columns that it is computed from.
 
-    >>> key_text('"auction"'), key_text('CAST("price" / 10 AS BIGINT)'), key_text("1")
-    ('auction', 'computed from price', 'a constant')
+    >>> from thalweg.expr.nodes import Call, Literal
+    >>> price, ten = Column("price", "BIGINT"), Literal("10", "INTEGER")
+    >>> key_text(price), key_text(Call("/", (price, ten), "DOUBLE")), key_text(ten)
+    ('price', 'computed from price', 'a constant')
     """
-    if found := _NAME.fullmatch(expression):
-        return found[1].replace('""', '"')
-    names = dict.fromkeys(n.replace('""', '"') for n in _NAME.findall(expression))
+    if isinstance(key, Column):
+        return key.name
+    names = dict.fromkeys(e.name for e in key.walk() if isinstance(e, Column))
     return f"computed from {', '.join(names)}" if names else "a constant"

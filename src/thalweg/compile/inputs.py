@@ -23,9 +23,9 @@ Sizes = Mapping[tuple[str, str], int]
 _SLOT = '"slot"'
 
 
-def joined(columns: Sequence[str], views: Sequence[View], clauses: Sequence[Clause]) -> str:
-    """Columns of the partners among some inputs."""
-    return f"SELECT {', '.join(columns) or '1'}\n{from_sql(views, clauses)}"
+def joined(columns: Sequence[str], views: Sequence[View], clauses: Sequence[Clause], order: Sequence[int]) -> str:
+    """Columns of the partners among some inputs, which meet in an order."""
+    return f"SELECT {', '.join(columns) or '1'}\n{from_sql(views, clauses, order)}"
 
 
 def rows_of(sizes: Sizes, side: Fragment, which: str = ALL) -> int:
@@ -39,9 +39,9 @@ def static_view(shape: Shape, number: int, sizes: Sizes) -> View:
     return View(f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"', rows_of(sizes, side))
 
 
-def turns(shape: Shape, fresh: Sequence[int]) -> list[list[str]]:
+def turns(shape: Shape, fresh: Sequence[int]) -> dict[int | None, list[str]]:
     """Per input with new rows, which rows of each input it is joined with, so that every new pair is met once."""
-    return [[ALL if s.static or n > k else OLD if n < k else NEW for n, s in enumerate(shape.sides)] for k in fresh]
+    return {k: [ALL if s.static or n > k else OLD if n < k else NEW for n, s in enumerate(shape.sides)] for k in fresh}
 
 
 def instant(shape: Shape) -> str:
@@ -83,12 +83,12 @@ def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift
     return f'SELECT * FROM ({rows}) WHERE "i" >= {instants[0]} AND "i" < {instants[1]}{inside}'
 
 
-def pairs_of(shape: Shape, met: Sequence[Sequence[str]], slots: Range, first: int, sizes: Sizes) -> str:
+def pairs_of(shape: Shape, met: Mapping[int | None, Sequence[str]], slots: Range, first: int, sizes: Sizes) -> str:
     """Pairs, each by itself, from the first instant "b" of their life to the last, "d"; new are those with a slot in `slots`."""
     terms = []
-    for turn in met:
+    for fresh, turn in met.items():
         views = [_life_view(shape, n, which, slots, first, sizes) for n, which in enumerate(turn)]
-        terms.append(joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape)))
+        terms.append(joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape), shape.order(fresh)))
     return f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
 
 

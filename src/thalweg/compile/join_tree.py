@@ -1,15 +1,13 @@
-"""The FROM clause of a join: which inputs meet first, and which of two is kept in a hash table.
+"""The FROM clause of a join: inputs meet in the order of the plan, and one of two is kept in a hash table.
 
-DuckDB would choose both by its own estimates; they are decided here, by the rows that the inputs have, so that what a plan says
-is what runs. Of two inputs the right one is kept (built), the left one streams past it (probes).
+DuckDB would choose both by its own estimates; so what a plan says is what runs. Of two inputs the right one is kept (built), the left one
+streams past it (probes); which one is found in each batch, by the rows that they have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from thalweg.plan.join_order import join_order
 
 
 @dataclass(frozen=True)
@@ -24,24 +22,22 @@ class View:
 class Clause:
     """A condition on the inputs that it reads.
 
-    links: it equates columns of two inputs, so that these are best joined with each other. same: the name of an equality that holds
-    for all inputs of a join, of which one condition per input says enough.
+    same: the name of an equality that holds for all inputs of a join, of which one condition per input says enough.
     """
 
     sql: str
     inputs: frozenset[int]
-    links: bool = False
     same: str | None = None
 
 
-def from_sql(views: Sequence[View], clauses: Sequence[Clause]) -> str:
-    """FROM with all inputs, and every condition where the last input that it reads comes in.
+def from_sql(views: Sequence[View], clauses: Sequence[Clause], order: Sequence[int]) -> str:
+    """FROM with all inputs in an order, and every condition where the last input that it reads comes in.
 
     >>> views = [View("SELECT 1 AS a", 9), View("SELECT 1 AS b", 5)]
-    >>> from_sql(views, [Clause("a = b", frozenset({0, 1}), links=True)])
+    >>> from_sql(views, [Clause("a = b", frozenset({0, 1}))], (1, 0))
     'FROM ((SELECT 1 AS a) JOIN (SELECT 1 AS b) ON a = b)'
     """
-    first, *others = join_order([v.rows for v in views], [c.inputs for c in clauses if c.links])
+    first, *others = order
     tree, seen, left = View(f"({views[first].sql})", views[first].rows), {first}, list(clauses)
     for n in others:
         seen.add(n)

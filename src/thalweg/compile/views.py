@@ -51,7 +51,7 @@ def conditions(shape: Shape) -> list[Clause]:
     found = []
     for e in shape.query.equalities:
         equal = f"{term_sql(shape, e.left)} = {term_sql(shape, e.right)}"
-        found.append(Clause(f"coalesce({equal}, FALSE)" if loop else equal, frozenset((*e.left.inputs, *e.right.inputs)), links=True))
+        found.append(Clause(f"coalesce({equal}, FALSE)" if loop else equal, frozenset((*e.left.inputs, *e.right.inputs))))
     return [*found, *(Clause(f"({t.sql})", frozenset(t.inputs)) for t in shape.query.residue)]
 
 

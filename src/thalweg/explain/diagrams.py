@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from thalweg.explain.join_costs_text import millis
+from thalweg.explain.join_costs_text import millis, order_text
 from thalweg.explain.join_text import join_heading, run_title, shuffle_text, span_text
-from thalweg.explain.join_words import columns_text, condition_texts, joined_sql, kept_text
+from thalweg.explain.join_words import columns_text, condition_texts, kept_text, key_texts
 from thalweg.explain.model import JoinRun, JoinView, Measured, NodeView, PlanView, WindowGroup
 from thalweg.explain.text import heading, statistics_text
-from thalweg.explain.words import cut, listed, number, plain_sql, short_duration, window_text
+from thalweg.explain.words import cut, listed, number, short_duration, window_text
+from thalweg.expr.wording import conjunct
 from thalweg.model.query import window_text as join_window_text
 from thalweg.model.windows import duration_text
 
@@ -125,7 +126,7 @@ def _input(view: JoinView, number_: int, key: str) -> Box:
     """A stream or a table with its window and its rate."""
     given, s = view.inputs[number_].given, view.inputs[number_].statistics
     known = f"{number(s.rate)} rows/s" if given.is_stream else f"table of {number(s.rows)} rows"
-    where = " and ".join(plain_sql(c.sql) for c in given.where)
+    where = " and ".join(map(conjunct, given.where))
     line = ", ".join(filter(None, [join_window_text(given), known]))
     hint = f"{given.source} where {where}" if where else given.source
     return Box(key, "rows", cut(f"{given.source} {given.alias}", 34), (cut(line, JOIN_FITS),), hint)
@@ -135,12 +136,12 @@ def _side(view: JoinView, run: JoinRun, number_: int, side: NodeView, key: str) 
     """What is kept of an input: in which form, by what, for whom."""
     kept, others = side.fragment, [q for q in side.queries if q != view.query.name]
     per = f" per {short_duration(kept.slot)}" if kept.early and not kept.static else ""
-    lines = [f"{'by ' if kept.early else ''}({columns_text(kept)}){per}"]
+    lines = [f"{'by ' if kept.early else ''}({columns_text(side)}){per}"]
     lines.append(f"shared with {listed(others, JOIN_FITS - 12)}" if others else f"{read_as(view, run, side)}for this query alone")
     kind = "old" if run.ending else "set" if kept.early else "kept"
     name = "partial aggregates" if kept.early else "rows"
     shown = tuple(cut(x, JOIN_FITS) for x in [*lines, *_ran(side.measured)])
-    return Box(key, kind, name, shown, kept_text(view.query, number_, kept), None, len(side.queries), side.id)
+    return Box(key, kind, name, shown, kept_text(view.query, number_, side), None, len(side.queries), side.id)
 
 
 def read_as(view: JoinView, run: JoinRun, side: NodeView) -> str:
@@ -154,8 +155,10 @@ def _join(view: JoinView, run: JoinRun, key: str) -> Box:
     e, on = run.cost.estimate, " and ".join(condition_texts(view.query)) or "every pair"
     cost = f"{millis(e.nanos)} ms/s, {number(e.state_rows)} rows kept, {number(e.pairs)} pairs/s"
     span = [said] if (said := span_text(view, run).strip(" ()")) else []
-    lines = tuple(cut(x, JOIN_FITS) for x in [on, cost, *span, *_ran(run.measured)])
-    return Box(key, "old" if run.ending else "asked", cut(run_title(run), 32), lines, "; ".join([on, *span]), None, len(run.queries))
+    met = [f"in the order {order_text(view, run.cost)}"] if len(run.sides) > 2 else []
+    lines = tuple(cut(x, JOIN_FITS) for x in [on, *met, cost, *span, *_ran(run.measured)])
+    hint = "; ".join([on, *met, *span])
+    return Box(key, "old" if run.ending else "asked", cut(run_title(run), 32), lines, hint, None, len(run.queries))
 
 
 def result_text(view: JoinView) -> str:
@@ -163,7 +166,7 @@ def result_text(view: JoinView) -> str:
     q = view.query
     if q.every is None:
         return "joined rows, in the batch of their last row"
-    keys = ", ".join(joined_sql(k.sql) for k in q.keys)
+    keys = ", ".join(key_texts(q))
     return f"every {duration_text(q.every)}{f' by {keys}' if keys else ''}{', changes' if q.changes else ''}"
 
 

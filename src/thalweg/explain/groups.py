@@ -10,6 +10,7 @@ from thalweg.explain.costs import known_statistics, mode_costs
 from thalweg.explain.model import Expected, NodeView, WindowGroup
 from thalweg.explain.nodes import Node, window_estimates
 from thalweg.explain.words import call_text
+from thalweg.expr.wording import conjunct, worded
 from thalweg.model.aggregates import part_columns
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.steps import StepEstimate
@@ -67,6 +68,8 @@ class _Reader:
         expected = window_estimates(self.plan, self.planner, group, kind.traits, nodes)
         return WindowGroup(
             group=group,
+            keys=tuple(worded(k) for k in sorted({k.expr for k in kind.queries[0].keys}, key=lambda k: k.sql)),
+            where=tuple(map(conjunct, kind.queries[0].where)),
             queries=tuple(q.name for q in kind.queries),
             aggregates=_calls(kind),
             traits=kind.traits,

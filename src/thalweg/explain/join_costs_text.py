@@ -13,6 +13,8 @@ MOST = 12
 """Plans that are shown unless all are asked for."""
 
 LATE = "LAP snapshot"
+CLEARLY = 0.995
+"""What a plan may cost of another at most to be said to cost less."""
 HEADS = ("ms/s", "of best", "state rows", "bytes", "of best", "pairs/s", "of best")
 WIDTHS = (9, 9, 12, 9, 9, 10, 9)
 
@@ -34,8 +36,9 @@ def join_cost_lines(view: JoinView, width: int, every: bool = False, papers: boo
 
 def all_plans(view: JoinView) -> list[Considered]:
     """Those that the settings leave open and those that run, cheapest first."""
-    running = [r.cost for r in view.runs if not any(_same(r.cost, p) for p in view.plans)]
-    return sorted([*view.plans, *running], key=lambda p: p.estimate.nanos)
+    running = [r.cost for r in view.runs]
+    others = [p for p in view.plans if not any(_same(r, p) for r in running)]
+    return sorted([*others, *running], key=lambda p: p.estimate.nanos)
 
 
 def mark(view: JoinView, plan: Considered) -> str:
@@ -94,18 +97,27 @@ def times(value: float, best: float) -> str:
 def join_reason(view: JoinView) -> str:
     """Why the plan in force is, or what would be cheaper."""
     best, current = view.plans[0], view.run.cost
-    if view.query.every is None:
-        return "joined rows have this one plan"
+    part = ratio(best.estimate.nanos, current.estimate.nanos)
     said = [_settings(view)] if view.settings else []
     if not _same(best, current):
-        cheaper = f"{plan_text(best)} would cost {ratio(best.estimate.nanos, current.estimate.nanos)} of {plan_text(current)}, which runs"
-        return "; ".join([cheaper, *said])
-    return "; ".join([_won(view), *said])
+        return "; ".join([f"{plan_text(best)} would cost {part} of {plan_text(current)}, which runs", *said])
+    if best.estimate.nanos < current.estimate.nanos * CLEARLY:
+        return "; ".join([f"it would cost {part} if its inputs met in the order {order_text(view, best)}", *said])
+    return "joined rows have this one plan" if view.query.every is None else "; ".join([_won(view), *said])
+
+
+def order_text(view: JoinView, plan: Considered) -> str:
+    """The order in which inputs meet, for each of those that bring new rows where it is not the same for all."""
+    names = [i.alias for i in view.query.inputs]
+    order = {m.fresh: ", ".join(names[n] for n in m.inputs) for m in plan.choice.order}
+    if len(set(order.values())) < 2:
+        return next(iter(order.values()), ", ".join(names))
+    return "; ".join(f"{met} for new rows of {names[fresh]}" for fresh, met in order.items() if fresh is not None)
 
 
 def _settings(view: JoinView) -> str:
     free, best = view.freely, view.run.cost
-    better = free.estimate.nanos < best.estimate.nanos * 0.995
+    better = free.estimate.nanos < best.estimate.nanos * CLEARLY
     gain = f"else {plan_text(free)} would cost {ratio(free.estimate.nanos, best.estimate.nanos)} of it"
     return f"{joined(view.settings)} {'is' if len(view.settings) == 1 else 'are'} set, {gain if better else 'no other plan costs less'}"
 

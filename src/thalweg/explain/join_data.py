@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from thalweg.explain.join_costs_text import all_plans, join_reason
-from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, joined_sql
+from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, key_texts
 from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
 from thalweg.explain.node_data import expected_data, hashed, measured_data, node_data
 from thalweg.optimizer.join_plans import Considered, JoinChoice
+from thalweg.plan.join_order import Meeting
 
 
 def join_data(view: JoinView) -> dict[str, Any]:
@@ -18,18 +19,18 @@ def join_data(view: JoinView) -> dict[str, Any]:
         "query": q.name,
         "inputs": [_input(i, s) for i, s in zip(view.inputs, view.run.sides, strict=True)],
         "on": list(condition_texts(q)),
-        "keys": [joined_sql(k.sql) for k in q.keys],
+        "keys": key_texts(q),
         "aggregates": [aggregate_text(q, a) for a in q.aggregates],
         "having": having_text(q),
         "every_seconds": None if q.every is None else q.every / 1e6,
         "changes": q.changes,
         "statistics": _statistics(view),
         "partitioning": _partitioning(view),
-        "plan": _choice(view.run.choice),
+        "plan": _choice(view, view.run.choice),
         "runs": [_run(r, view) for r in view.runs],
-        "plans": [_plan(p) for p in all_plans(view)],
+        "plans": [_plan(view, p) for p in all_plans(view)],
         "settings": list(view.settings),
-        "best": _choice(view.freely.choice),
+        "best": _choice(view, view.freely.choice),
         "reason": join_reason(view),
         "paper_costs": {name: round(cost, 3) for name, cost in view.paper.items()},
         "sides": [{**node_data(s), "shared_by": [o for o in s.queries if o != q.name]} for s in view.sides],
@@ -79,8 +80,20 @@ def _partitioning(view: JoinView) -> dict[str, Any]:
     }
 
 
-def _choice(choice: JoinChoice) -> dict[str, Any]:
-    return {"early": list(choice.early), "evaluate": choice.evaluate, "method": choice.method, "name": choice.name}
+def _choice(view: JoinView, choice: JoinChoice) -> dict[str, Any]:
+    """A plan; `order` is that of its inputs where there are three or more, by the one whose new rows meet the others."""
+    return {
+        "early": list(choice.early),
+        "evaluate": choice.evaluate,
+        "method": choice.method,
+        "order": [_meeting(view, m) for m in choice.order],
+        "name": choice.name,
+    }
+
+
+def _meeting(view: JoinView, meeting: Meeting) -> dict[str, Any]:
+    names = [i.alias for i in view.query.inputs]
+    return {"fresh": None if meeting.fresh is None else names[meeting.fresh], "inputs": [names[n] for n in meeting.inputs]}
 
 
 def _run(run: JoinRun, view: JoinView) -> dict[str, Any]:
@@ -89,7 +102,7 @@ def _run(run: JoinRun, view: JoinView) -> dict[str, Any]:
     begin, until = (None if i is None else i * every for i in (run.emission.begin, run.emission.until))
     return {
         "id": run.join.id,
-        **_choice(run.choice),
+        **_choice(view, run.choice),
         "begin": begin,
         "until": until,
         "handing_over": until is not None,
@@ -101,11 +114,11 @@ def _run(run: JoinRun, view: JoinView) -> dict[str, Any]:
     }
 
 
-def _plan(plan: Considered) -> dict[str, Any]:
+def _plan(view: JoinView, plan: Considered) -> dict[str, Any]:
     """A plan with its cost in milliseconds per second of stream."""
     e = plan.estimate
     return {
-        **_choice(plan.choice),
+        **_choice(view, plan.choice),
         "work_ms": round(e.nanos / 1e6, 6),
         "terms": {name: round(n / 1e6, 6) for name, n in e.terms},
         "state_rows": round(e.state_rows, 3),

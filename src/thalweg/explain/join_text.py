@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from thalweg.compile.evaluations import EVALUATIONS
-from thalweg.explain.join_costs_text import join_cost_lines
-from thalweg.explain.join_words import aggregate_text, columns_text, condition_texts, having_text, joined_sql, kept_text, together_texts
+from thalweg.explain.join_costs_text import join_cost_lines, order_text
+from thalweg.explain.join_words import aggregate_text, columns_text, condition_texts, having_text, kept_text, key_texts, together_texts
 from thalweg.explain.measured_text import measured_lines
-from thalweg.explain.model import InputView, JoinRun, JoinView
-from thalweg.explain.words import INDENT, WIDTH, cut, duration, joined, labelled, listed, moment, number, plain_sql, share_text
+from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
+from thalweg.explain.words import INDENT, WIDTH, cut, duration, joined, labelled, listed, moment, number, share_text
+from thalweg.expr.wording import conjunct
 from thalweg.model.query import window_text
 from thalweg.model.windows import duration_text
-from thalweg.plan.nodes import Fragment
 
 
 def join_lines(view: JoinView, verbose: bool = False, papers: bool = False) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _inputs(view: JoinView) -> Iterator[str]:
         rate = number(s.rate) if i.given.is_stream else f"{number(s.rows)} rows"
         yield f"{INDENT * 2}{cut(name, width):<{width}}{rate:>10}{number(s.keys):>11}{number(s.sets):>10}  {origin}"
         if i.given.where:
-            where = f"where {' and '.join(plain_sql(c.sql) for c in i.given.where)}: {share_text(i.figures.share)}"
+            where = f"where {' and '.join(map(conjunct, i.given.where))}: {share_text(i.figures.share)}"
             yield from wrap(where, WIDTH, initial_indent=INDENT * 4, subsequent_indent=INDENT * 5)
 
 
@@ -73,7 +73,7 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
         yield "in time", joined(list(together_texts(q))) or "any time"
         yield "results", "the joined rows, each once, in the batch in which the last of its rows comes"
     else:
-        keys = ", ".join(joined_sql(k.sql) for k in q.keys)
+        keys = ", ".join(key_texts(q))
         having = f", having {having_text(q)}" if q.having else ""
         groups = f"{keys}: {number(view.statistics.groups)} groups ({view.groups.origin})" if keys else "none"
         yield "groups", groups + having
@@ -93,6 +93,8 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
     yield "shuffle", shuffle_text(run, names)
     yield from (("" if n else "state", f"{name}: {_state(view, run, n)}") for n, name in enumerate(names))
     yield "stage 2", EVALUATIONS[run.join.evaluate].words
+    if len(names) > 2:
+        yield "", f"inputs meet in the order {order_text(view, run.cost)}"
     if run.join.invalidate != "slot":
         yield "", f"rows that have left their window are forgotten by {run.join.invalidate}"
     if query.every is not None:
@@ -108,20 +110,20 @@ def _state(view: JoinView, run: JoinRun, n: int) -> str:
         return f"the state of {query.inputs[first].alias}"
     rows = f" ({number(side.expected.state_rows)} rows)" if side.expected.state_rows and not side.fragment.static else ""
     shared = f"; one state for {listed(side.queries, 50)}" if len(side.queries) > 1 else ""
-    return f"{kept_text(query, n, side.fragment)}{rows}{shared}"
+    return f"{kept_text(query, n, side)}{rows}{shared}"
 
 
 def shuffle_text(run: JoinRun, names: list[str]) -> str:
     """How rows are spread over partitions."""
-    pairs = list(zip(names, (s.fragment for s in run.sides), strict=True))
-    spread = [f"{n} by hash of {joined([_routed(side, a) for a in side.route if a is not None])}" for n, side in pairs if side.route]
-    whole = [n for n, side in pairs if not side.route]
-    is_grid = any(len(side.route) > 1 for _, side in pairs)
+    pairs = list(zip(names, run.sides, strict=True))
+    spread = [f"{n} by hash of {joined([_routed(s, a) for a in s.fragment.route if a is not None])}" for n, s in pairs if s.fragment.route]
+    whole = [n for n, side in pairs if not side.fragment.route]
+    is_grid = any(len(side.fragment.route) > 1 for side in run.sides)
     said = [", ".join(spread), "a grid of partitions, each copied along what it has no column of" if is_grid else ""]
     return "; ".join(filter(None, [*said, f"{joined(whole)} broadcast to every partition" if whole else ""]))
 
 
-def _routed(side: Fragment, axis: tuple[int, ...]) -> str:
+def _routed(side: NodeView, axis: tuple[int, ...]) -> str:
     columns = columns_text(side, axis)
     return f"({columns})" if len(axis) > 1 else columns or "the event time"
 

@@ -2,82 +2,84 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from thalweg.explain.words import call_text, plain_sql, untried
+from thalweg.explain.model import NodeView
+from thalweg.explain.words import call_text
 from thalweg.expr.nodes import Expr
-from thalweg.model.query import RANGE, TUMBLE, Query, QueryAggregate, QueryInput, joined_name
+from thalweg.expr.quoting import readable
+from thalweg.expr.wording import conjunct, worded
+from thalweg.model.query import RANGE, TUMBLE, Query, QueryAggregate, QueryInput
 from thalweg.model.windows import duration_text
-from thalweg.plan.nodes import Fragment
-
-_TEXT_OR_NAME = re.compile(r"'(?:[^']|'')*'|\"((?:[^\"]|\"\")+)\"")
 
 
-def joined_sql(sql: str) -> str:
-    """SQL over a joined row without the quotes that simple names can do without.
+def joined_text(expr: Expr) -> str:
+    """An expression over a joined row."""
+    return worded(expr, _joined_name)
 
-    >>> print(joined_sql('''"b.price" > "a.low" AND "x.y" <> '"q.r"' '''))
-    b.price > a.low AND x.y <> '"q.r"'
-    """
-    return re.sub(r"'(?:[^']|'')*'|\"([a-z_]\w*(?:\.[a-z_]\w*)?)\"", lambda m: m[1] or m[0], untried(sql)).strip()
+
+def _joined_name(name: str) -> str:
+    """A column of a joined row: the name of the input, then its own; or one that no input has, as the end of the window."""
+    alias, dot, column = name.partition(".")
+    return f"{readable(alias)}.{readable(column)}" if dot else readable(name)
 
 
 def condition_texts(query: Query) -> tuple[str, ...]:
     """What makes rows partners: equalities, then all else."""
-    equal = [f"{joined_sql(e.left.sql)} = {joined_sql(e.right.sql)}" for e in query.equalities]
-    return (*equal, *(joined_sql(t.sql) for t in query.residue))
+    equal = [f"{joined_text(e.left.expr)} = {joined_text(e.right.expr)}" for e in query.equalities]
+    return (*equal, *(conjunct(t.expr, _joined_name) for t in query.residue))
+
+
+def key_texts(query: Query) -> list[str]:
+    """What results are grouped by."""
+    return [joined_text(k.expr) for k in query.keys]
 
 
 def aggregate_text(query: Query, aggregate: QueryAggregate) -> str:
     """An aggregate as the query writes it."""
-    call = aggregate.call
-    if aggregate.input is not None:
-        alias = query.inputs[aggregate.input].alias
-
-        def own(e: Expr) -> Expr:
-            return e.renamed(lambda name: joined_name(alias, name))
-
-        call = replace(call, args=tuple(own(a) for a in call.args), where=own(call.where) if call.where else None)
-    return joined_sql(call_text(call))
+    if aggregate.input is None:
+        return call_text(aggregate.call, _joined_name)
+    alias = readable(query.inputs[aggregate.input].alias)
+    return call_text(aggregate.call, lambda name: f"{alias}.{readable(name)}")
 
 
 def having_text(query: Query) -> str | None:
     """HAVING with keys and aggregates in place of their numbers."""
     if query.having is None:
         return None
-    names = {f"k{i}": joined_sql(k.sql) for i, k in enumerate(query.keys)}
-    names |= {f"a{i}": aggregate_text(query, a) for i, a in enumerate(query.aggregates)}
-    return _TEXT_OR_NAME.sub(lambda m: names.get(m[1], m[0]) if m[1] else m[0], query.having.sql)
+    keys = {f"k{i}": k.expr for i, k in enumerate(query.keys)}
+    calls = {f"a{i}": aggregate_text(query, a) for i, a in enumerate(query.aggregates)}
+    return worded(query.having.substituted(keys), lambda name: calls.get(name) or _joined_name(name))
 
 
-def columns_text(side: Fragment, numbers: tuple[int, ...] | None = None) -> str:
+def columns_text(side: NodeView, numbers: tuple[int, ...] | None = None) -> str:
     """Columns of a side, all or some, with commas."""
-    return ", ".join(plain_sql(side.columns[i]) for i in (range(len(side.columns)) if numbers is None else numbers))
+    columns = side.words.columns
+    return ", ".join(columns if numbers is None else (columns[i] for i in numbers))
 
 
-def kept_text(query: Query, number: int, side: Fragment) -> str:
+def kept_text(query: Query, number: int, side: NodeView) -> str:
     """In what form an input is kept, and for how long."""
-    if side.static:
+    if side.fragment.static:
         return f"table, {form_text(side)}"
     if (until := until_text(query, number)) is None:
         return f"rows ({rows_text(side)}), no state: no partner can come later"
     return f"{form_text(side)}; kept {until}"
 
 
-def form_text(side: Fragment) -> str:
+def form_text(side: NodeView) -> str:
     """Rows with their columns, or partial aggregates with what they hold."""
-    if side.early:
-        per = "" if side.static else f" per {duration_text(side.slot)}"
-        return f"partial aggregates by ({columns_text(side)}){per}: {', '.join(plain_sql(p.lift) for p in side.parts)}"
+    kept = side.fragment
+    if kept.early:
+        per = "" if kept.static else f" per {duration_text(kept.slot)}"
+        return f"partial aggregates by ({columns_text(side)}){per}: {', '.join(side.words.parts)}"
     return f"rows ({rows_text(side)})"
 
 
-def rows_text(side: Fragment) -> str:
+def rows_text(side: NodeView) -> str:
     """What a row of a side has."""
-    columns = [columns_text(side), *(plain_sql(p.unit) for p in side.parts), "time" if side.timed else ""]
-    return ", ".join(dict.fromkeys(filter(None, columns)))
+    columns = [*side.words.columns, *side.words.parts, *(["time"] if side.fragment.timed else [])]
+    return ", ".join(dict.fromkeys(columns))
 
 
 def until_text(query: Query, number: int) -> str | None:

@@ -13,17 +13,18 @@ from thalweg.explain.nodes import input_estimates
 from thalweg.explain.steps import join_steps
 from thalweg.model.query import Query
 from thalweg.model.settings import Config
-from thalweg.optimizer.cost.early_aggregation import plan_name
+from thalweg.optimizer.estimate import estimate
 from thalweg.optimizer.join_plans import BEST, Considered, JoinChoice
 from thalweg.optimizer.planner import WindowPlanner
 from thalweg.optimizer.pool_costs import input_statistics, join_statistics
 from thalweg.plan.nodes import Emission, Join, Plan
 from thalweg.plan.shape import shape_of
 from thalweg.plan.sides import sides_of
+from thalweg.statistics.constants import join_constants
 from thalweg.statistics.known import Known
 from thalweg.statistics.records import JoinStatistics
 
-SETTINGS = {"plan.early_aggregation": "early_aggregation", "plan.evaluate": "evaluate", "plan.join": "join"}
+SETTINGS = {"plan.early_aggregation": "early_aggregation", "plan.evaluate": "evaluate", "plan.join": "join", "plan.order": "order"}
 """What narrows the choice of a join's plan."""
 
 
@@ -58,7 +59,7 @@ class _Reader:
             runs=runs,
             plans=plans,
             settings=settings,
-            freely=_with(self.planner, BEST, BEST, BEST).considered(query)[0] if settings else plans[0],
+            freely=_free(self.planner).considered(query)[0] if settings else plans[0],
             paper=paper_costs(query, statistics, runs[-1].choice.method),
             finished=self.last.step("finish", leader),
             changes=self.last.node(changes_id(self.plan, query)) if query.changes else None,
@@ -66,7 +67,7 @@ class _Reader:
 
     def _run(self, query: Query, emission: Emission, plans: tuple[Considered, ...], statistics: JoinStatistics) -> JoinRun:
         join = self.plan.join(emission.nodes[0])
-        shape, cost = shape_of(self.plan, join), self._cost(query, join, plans)
+        shape, cost = shape_of(self.plan, join), self._cost(query, join, plans, statistics)
         return JoinRun(
             join=join,
             emission=emission,
@@ -78,13 +79,13 @@ class _Reader:
             measured=self.last.node(join.id),
         )
 
-    def _cost(self, query: Query, join: Join, plans: tuple[Considered, ...]) -> Considered:
-        """What a running plan is expected to cost, also where the settings would no longer choose it."""
-        runs = JoinChoice(tuple(self.plan.fragment(s).early for s in join.sides), join.evaluate, join.method, join.invalidate)
+    def _cost(self, query: Query, join: Join, plans: tuple[Considered, ...], statistics: JoinStatistics) -> Considered:
+        """What a running plan is expected to cost, also where it would no longer be chosen."""
+        early = tuple(self.plan.fragment(s).early for s in join.sides)
+        runs = JoinChoice(early, join.evaluate, join.method, join.invalidate, join.order)
         if (found := next((p for p in plans if p.choice == runs), None)) is not None:
             return found
-        chosen = _with(self.planner, plan_name(runs.early), runs.evaluate, runs.method).considered(query)[0]
-        return Considered(runs, chosen.estimate)
+        return Considered(runs, estimate(query, early, join.evaluate, join.method, statistics, join_constants(), join.order))
 
 
 def _alone(cost: Considered, inputs: list[Expected]) -> Expected:
@@ -99,8 +100,9 @@ def _inputs(query: Query, known: Known) -> tuple[InputView, ...]:
     return tuple(InputView(i, input_statistics(f, not i.is_stream), f) for i, f in zip(query.inputs, figures, strict=True))
 
 
-def _with(planner: WindowPlanner, early: str, evaluate: str, join: str) -> WindowPlanner:
-    return replace(planner, config=replace(planner.config, early_aggregation=early, evaluate=evaluate, join=join))
+def _free(planner: WindowPlanner) -> WindowPlanner:
+    """A planner that no setting narrows."""
+    return replace(planner, config=replace(planner.config, early_aggregation=BEST, evaluate=BEST, join=BEST, order=BEST))
 
 
 def _narrowing(config: Config) -> tuple[str, ...]:

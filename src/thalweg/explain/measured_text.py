@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thalweg.explain.model import Expected, JoinView, Measured
-from thalweg.explain.words import cut, number, short_ids
+from thalweg.explain.words import cut, number, short_id
 
 NAME = 38
 HEADS = (("rows", 9), ("expected", 10), ("ms", 9), ("expected", 10), ("state rows", 12), ("expected", 10), ("bytes", 8))
@@ -29,7 +29,7 @@ def measured_rows(view: JoinView) -> Iterator[Row]:
     seconds = view.statistics.batch / 1e6
     for side in view.sides:
         if side.measured is not None:
-            name = f"{aliases[side.id]} ({short_ids(side.id)})"
+            name = f"{aliases[side.id]} ({short_id(side.id)})"
             if "lift" in side.measured.times:
                 yield f"lift {name}", _ran(side.measured, "lift", side.expected.rows_out, side.expected.nanos / 1e6 * seconds)
             yield f"keep {name}", _kept(side.measured, side.expected)
@@ -38,7 +38,7 @@ def measured_rows(view: JoinView) -> Iterator[Row]:
             evaluate = run.join.evaluate
             yield evaluate, _ran(run.measured, evaluate, None, run.expected.nanos / 1e6 * seconds)
             if run.measured.state_rows or "keep" in run.measured.times:
-                yield f"keep {short_ids(run.join.id)}", _kept(run.measured, run.expected)
+                yield f"keep {short_id(run.join.id)}", _kept(run.measured, run.expected)
     if view.finished is not None:
         yield "finish", (view.finished[0], None, view.finished[1], None, None, None, None)
     if view.changes is not None:

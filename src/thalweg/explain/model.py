@@ -13,6 +13,7 @@ from thalweg.optimizer.traits import Traits
 from thalweg.optimizer.window_graph import WindowCoverageGraph
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Emission, Fragment, Join
+from thalweg.plan.sides import join_parts
 from thalweg.statistics.known import Figure, GroupFigures, InputFigures
 from thalweg.statistics.records import InputStatistics, JoinStatistics, WindowStatistics
 
@@ -57,15 +58,25 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class NodeWords:
+    """What a node keeps, in words: the columns of its rows, and its parts, for people and as the engine makes them."""
+
+    columns: tuple[str, ...]
+    parts: tuple[str, ...]
+    parts_sql: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class NodeView:
     """A node with state of its own: for whom it is there, by which SQL it is made, what that takes.
 
-    queries: all that use it. given: those whose windows are given out from it. joined: those that join it.
+    words: what it keeps. queries: all that use it. given: those whose windows are given out from it. joined: those that join it.
     combined: instances of the source per instance. inside: it is computed inside the result step of its query.
     ending: only until another node takes over.
     """
 
     node: Fragment | Derived
+    words: NodeWords
     queries: tuple[str, ...]
     given: tuple[str, ...]
     joined: tuple[str, ...]
@@ -145,11 +156,13 @@ class KnownStatistics:
 class WindowGroup:
     """The windows of queries over one (stream, predicate, keys) for one kind of aggregates, which are planned together.
 
-    graph: which window can be computed from which, before any choice. steps: what the plan chose, or the part that the
-    explained query uses. left_out: steps of other queries of the group.
+    keys, where: those of the group in words. graph: which window can be computed from which, before any choice. steps: what the plan
+    chose, or the part that the explained query uses. left_out: steps of other queries of the group.
     """
 
     group: Group
+    keys: tuple[str, ...]
+    where: tuple[str, ...]
     queries: tuple[str, ...]
     aggregates: tuple[str, ...]
     traits: Traits
@@ -296,6 +309,13 @@ class PlanView:
         explained = set(self.queries)
         alike = ([q for q in names if q in explained] for names in self.alike)
         return {q: names[0] for names in alike for q in names}
+
+    @cached_property
+    def digits(self) -> frozenset[str]:
+        """What the names of all nodes and of their parts end in, which is their meaning."""
+        parts = [p.name for n in self.nodes for p in n.node.parts] + [p.column.name for r in self.runs for p in join_parts(r.join.asked)]
+        names = [*(n.id for n in self.nodes), *(r.join.id for r in self.runs), *parts]
+        return frozenset(name.rpartition("_")[2] for name in names)
 
     @property
     def distinct_joins(self) -> tuple[JoinView, ...]:

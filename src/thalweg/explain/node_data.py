@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thalweg.explain.model import Expected, Measured, NodeView, Times
-from thalweg.plan.nodes import TIME, Fragment
+from thalweg.plan.nodes import Fragment
 
 
 def node_data(view: NodeView) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def node_data(view: NodeView) -> dict[str, Any]:
         "factor": view.factor,
         "inside_result": view.inside,
         "ending": view.ending,
-        "parts": [p.unit if isinstance(node, Fragment) and not node.early else p.lift.replace(TIME, "event time") for p in node.parts],
+        "parts": list(view.words.parts_sql),
         "queries": sorted(view.queries),
         "given_to": list(view.given),
         "joined_by": list(view.joined),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from thalweg.compile.derive import derive_sql
 from thalweg.compile.lifts import lift_sql
 from thalweg.compile.windows import inline
 from thalweg.explain.measured import LastBatch
-from thalweg.explain.model import Expected, NodeView
+from thalweg.explain.model import Expected, NodeView, NodeWords
+from thalweg.expr.nodes import Expr
+from thalweg.expr.wording import worded
+from thalweg.model.aggregates import part_words
 from thalweg.optimizer.cost.join_engine import SECOND, held_of, taken
 from thalweg.optimizer.cost.steps import StepEstimate, estimates
 from thalweg.optimizer.forest import Forest
@@ -18,6 +21,7 @@ from thalweg.optimizer.pool_costs import join_statistics
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Join, Plan
+from thalweg.plan.trees import column_trees, part_calls
 from thalweg.statistics.constants import join_constants
 from thalweg.statistics.records import JoinStatistics
 
@@ -35,6 +39,7 @@ def _view(plan: Plan, node: Node, expected: Expected, inside: bool, last: LastBa
     is_factor = node.factor if isinstance(node, Derived) else not users and not plan.joins_of(node.id)
     return NodeView(
         node=node,
+        words=node_words(plan, node),
         queries=plan.queries_of(node.id),
         given=tuple(dict.fromkeys(e.query for e in users)),
         joined=tuple(dict.fromkeys(q for join, _ in plan.joins_of(node.id) for q in plan.queries_of(join.id))),
@@ -45,6 +50,18 @@ def _view(plan: Plan, node: Node, expected: Expected, inside: bool, last: LastBa
         ending=bool(users) and all(e.until is not None for e in users),
         measured=None if isinstance(node, Fragment) and node.static else last.node(node.id),
     )
+
+
+def node_words(plan: Plan, node: Node) -> NodeWords:
+    """What a node keeps, as the queries say it that use it."""
+    lifted = node if isinstance(node, Fragment) else plan.fragment(node.base)
+    calls = part_calls(plan, lifted)
+
+    def parts(write: Callable[[Expr], str]) -> tuple[str, ...]:
+        found = [part_words(*calls[p.name], write) for p in node.parts]
+        return tuple(p.lift if lifted.early else p.unit for p in found)
+
+    return NodeWords(tuple(map(worded, column_trees(plan, lifted))), parts(worded), parts(lambda e: e.sql))
 
 
 def side_estimates(plan: Plan, planner: WindowPlanner) -> dict[str, Expected]:

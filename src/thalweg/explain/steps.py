@@ -9,7 +9,7 @@ from thalweg.compile.evaluations.base import Moment
 from thalweg.compile.lifts import merge_sql
 from thalweg.compile.results import changes_sql, final_sql, groups_sql
 from thalweg.explain.model import JoinView, NodeView, Result, SqlStep
-from thalweg.explain.words import short_ids
+from thalweg.explain.words import short_id
 from thalweg.model.query import Query
 from thalweg.plan.nodes import Derived, Fragment
 from thalweg.plan.shape import Shape
@@ -44,7 +44,7 @@ def _merged(view: NodeView) -> SqlStep:
 
 
 def _emitted(result: Result) -> SqlStep:
-    together = f" (in one pass with other windows from {short_ids(result.together)})" if result.together else ""
+    together = f" (in one pass with other windows from {short_id(result.together)})" if result.together else ""
     return SqlStep(2, "emit", result.emission.query, f"{result.emission.window_id}{together}", result.sql)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from thalweg.explain.join_costs_text import millis
 from thalweg.explain.join_words import columns_text
 from thalweg.explain.model import NodeView, PlanView
-from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, cut, joined, labelled, listed, number, short_ids, window_text
+from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, cut, joined, labelled, listed, number, short_id, window_text
 from thalweg.plan.nodes import Derived, Fragment
 
 FOLDED = 8
@@ -110,7 +110,7 @@ def shared_lines(view: PlanView) -> Iterator[str]:
     for n in (n for n in view.nodes if len(n.queries) > 1):
         found.setdefault(n.queries, []).append(node_text(n))
     for r in (r for r in view.runs if len(r.queries) > 1):
-        found.setdefault(r.queries, []).append(f"join {short_ids(r.join.id)}")
+        found.setdefault(r.queries, []).append(f"join {short_id(r.join.id)}")
     sets = sorted(found.items(), key=lambda f: -len(f[0]))
     for i, (queries, texts) in enumerate(sets[:MOST]):
         users = f"by {counted(len(queries), 'query', 'queries')} ({listed(queries, 40)})"
@@ -123,12 +123,12 @@ def node_text(view: NodeView) -> str:
     """A node in a line: its name, what it is, and whether windows or joins read it."""
     node = view.node
     if isinstance(node, Derived):
-        return f"{short_ids(node.id)} {window_text(node.window)}"
+        return f"{short_id(node.id)} {window_text(node.window)}"
     if node.static:
-        return f"{short_ids(node.id)} table ({columns_text(node)})"
+        return f"{short_id(node.id)} table ({columns_text(view)})"
     if not node.early:
-        return f"{short_ids(node.id)} rows ({columns_text(node)})"
-    return f"{short_ids(node.id)} {window_text(node.window)}" + (f" by ({columns_text(node)})" if node.columns else "")
+        return f"{short_id(node.id)} rows ({columns_text(view)})"
+    return f"{short_id(node.id)} {window_text(node.window)}" + (f" by ({columns_text(view)})" if node.columns else "")
 
 
 def query_lines(view: PlanView) -> Iterator[str]:

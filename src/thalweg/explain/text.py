@@ -14,7 +14,7 @@ from thalweg.explain.results_text import result_lines, switch_lines
 from thalweg.explain.steps import STAGES
 from thalweg.explain.summary import is_folded, summary_lines, title
 from thalweg.explain.tree import tree
-from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, duration, labelled, listed, number, plain_sql, share_text, short_ids
+from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, duration, labelled, listed, number, share_text, short_names
 from thalweg.optimizer.traits import Traits
 
 MOST = 40
@@ -29,10 +29,14 @@ def plan_text(view: PlanView, verbose: bool = False, papers: bool = False) -> st
     if verbose or not is_folded(view):
         blocks += [_group(g, view, verbose, papers) for g in view.groups]
         blocks += [join_lines(j, verbose, papers) for j in view.distinct_joins]
-    blocks += [result_lines(view), switch_lines(view), _steps(view) if verbose else ()]
-    said = "\n\n".join("\n".join(line.rstrip() for line in block) for block in map(list, blocks) if block)
+    blocks += [result_lines(view), switch_lines(view)]
+    said = _paragraphs(blocks)
     words = [line for word in glossary(said) for line in wrap(word, WIDTH, subsequent_indent=INDENT)]
-    return "\n".join([said, *(["", *words] if words else [])])
+    return _paragraphs([[said], _steps(view) if verbose else (), words])
+
+
+def _paragraphs(blocks: Iterable[Iterable[str]]) -> str:
+    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in map(list, blocks) if block)
 
 
 def _group(g: WindowGroup, view: PlanView, verbose: bool, papers: bool) -> Iterator[str]:
@@ -68,12 +72,12 @@ def _shared(g: WindowGroup, view: PlanView) -> Iterable[str]:
 
 
 def _keys(g: WindowGroup) -> str:
-    return f" by {', '.join(map(plain_sql, g.group.keys))}" if g.group.keys else ""
+    return f" by {', '.join(g.keys)}" if g.keys else ""
 
 
 def heading(g: WindowGroup) -> str:
     """What the queries of a group have in common."""
-    where = f" where {' and '.join(map(plain_sql, g.group.where))}" if g.group.where else ""
+    where = f" where {' and '.join(g.where)}" if g.where else ""
     return f"{g.group.stream}{_keys(g)}{where}"
 
 
@@ -100,8 +104,8 @@ def _steps(view: PlanView) -> Iterator[str]:
         steps = [s for s in view.steps if s.stage == stage]
         yield from [f"{INDENT}stage {stage}: {words}"] if steps else []
         for s in steps:
-            yield from _indented([f"{s.action} {short_ids(s.of)}: {s.about}"], 2)
-            yield from _indented(short_ids(s.sql).splitlines(), 3)
+            yield from _indented([f"{s.action} {short_names(s.of, view.digits)}: {s.about}"], 2)
+            yield from _indented(short_names(s.sql, view.digits).splitlines(), 3)
 
 
 def _indented(lines: Iterable[str], times: int = 1) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from textwrap import wrap
 
+from thalweg.expr.quoting import readable
+from thalweg.expr.wording import worded
 from thalweg.model.query import Aggregate
 from thalweg.model.windows import Window, duration_text
 from thalweg.statistics.known import Figure
@@ -19,8 +20,11 @@ INDENT = "  "
 LABEL = 12
 """The columns of a label, as `queries`."""
 
+SHOWN = 6
+"""The digits that are shown of a name that is its meaning."""
+
 _SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_NAMES = {"COUNT_ROWS": "COUNT(*)"}
+_SPELLED = {"COUNT_ROWS": "COUNT(*)", "COUNT_DISTINCT": "COUNT(DISTINCT {})"}
 _SHORT = {"day": "d", "hour": "h", "minute": "min", "second": "s", "millisecond": "ms", "microsecond": "us"}
 
 
@@ -98,31 +102,16 @@ def moment(micros: int) -> str:
         return f"{micros:,} us"
 
 
-def plain_sql(sql: str) -> str:
-    """SQL without the quotes that its simple names can do without.
+def call_text(aggregate: Aggregate, named: Callable[[str], str] = readable) -> str:
+    """An aggregate as a query writes it; `named` says what stands for a column.
 
-    >>> plain_sql('''"price" > 1 AND "name" <> 'a "b"' ''')
-    'price > 1 AND name <> \\'a "b"\\' '
+    >>> from thalweg.expr.nodes import Column
+    >>> call_text(Aggregate("COUNT_DISTINCT", (Column("price", "BIGINT"),)))
+    'COUNT(DISTINCT price)'
     """
-    return re.sub(r"'(?:[^']|'')*'|\"([a-z_]\w*)\"", lambda m: m[1] or m[0], untried(sql))
-
-
-def untried(sql: str) -> str:
-    """SQL without saying that what can't be computed is NULL.
-
-    >>> untried("sum(TRY(price * 2)) > TRY(a - 1) / 2")
-    'sum(price * 2) > (a - 1) / 2'
-    """
-    return re.sub(r"\(\(([^()]*)\)\)", r"(\1)", re.sub(r"\bTRY\(", "(", sql))
-
-
-def call_text(aggregate: Aggregate) -> str:
-    """An aggregate as a query writes it."""
-    args = ", ".join([*(plain_sql(a.sql) for a in aggregate.args), *aggregate.params])
-    call = (
-        _NAMES.get(aggregate.function, f"{aggregate.function}({args})").replace("COUNT_DISTINCT(", "COUNT(DISTINCT ").replace("_WIDE(", "(")
-    )
-    return f"{call} FILTER (WHERE {plain_sql(aggregate.where.sql)})" if aggregate.where else call
+    args = ", ".join([*(worded(a, named) for a in aggregate.args), *aggregate.params])
+    call = _SPELLED.get(aggregate.function, f"{aggregate.function.removesuffix('_WIDE')}({{}})").format(args)
+    return f"{call} FILTER (WHERE {worded(aggregate.where, named)})" if aggregate.where else call
 
 
 def window_text(window: Window) -> str:
@@ -174,13 +163,28 @@ def listed(names: Sequence[str], width: int) -> str:
     return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
 
 
-def short_ids(text: str) -> str:
-    """Text with names of nodes and of their columns for people: what they are of, and the first digits of their meaning.
+def short_id(name: str) -> str:
+    """The name of a node, or of a column of it, for people: what it is of, and the first digits of its meaning.
 
-    >>> short_ids('bid_0123456789abcdef0123456789abcdef, "bid_1"')
-    'bid_012345, "bid_1"'
+    >>> short_id("bid_0123456789abcdef0123456789abcdef")
+    'bid_012345'
     """
-    return re.sub(r"_([0-9a-f]{6})[0-9a-f]{26}(?![0-9a-f])", r"_\1", text)
+    what, _, digits = name.rpartition("_")
+    return f"{what}_{digits[:SHOWN]}"
+
+
+def short_names(sql: str, names: Collection[str]) -> str:
+    """SQL with the short form of some names, whatever stands before them; of each of `names` the digits are known.
+
+    >>> short_names('FROM "all_bid_0123456789abcdef" WHERE "x_0"', ["0123456789abcdef"])
+    'FROM "all_bid_012345" WHERE "x_0"'
+    """
+    return "_".join(_short_piece(piece, names) for piece in sql.split("_"))
+
+
+def _short_piece(piece: str, names: Collection[str]) -> str:
+    digits, quote, rest = piece.partition('"')
+    return f"{digits[:SHOWN]}{quote}{rest}" if digits in names else piece
 
 
 def cut(text: str, width: int) -> str:

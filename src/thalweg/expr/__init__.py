@@ -1,1 +1,1 @@
-"""Typed expression trees: nodes, normal form, implication, and the one writer to DuckDB's SQL."""
+"""Typed expression trees: nodes, normal form, implication, the one writer to DuckDB's SQL, and words for people."""

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from thalweg.expr.nodes import Expr
 from thalweg.model.query import Aggregate
 
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
@@ -282,11 +283,29 @@ class PartColumn:
     wide: str | None = None
 
 
+@dataclass(frozen=True)
+class PartWords:
+    """A part for people: as it is made of rows, and of a single one."""
+
+    lift: str
+    unit: str
+
+
 def part_columns(aggregate: Aggregate, time: str) -> tuple[PartColumn, ...]:
     """The partial-aggregate columns that a call needs; `time` is the SQL of the event time in microseconds."""
-    function = AGGREGATES[aggregate.function]
-    call = Call(tuple(a.sql for a in aggregate.args), time, aggregate.where.sql if aggregate.where else None, _types(aggregate))
-    return tuple(_column(p, call) for p in function.parts)
+    call = _written(aggregate, time, lambda e: e.sql)
+    return tuple(_column(p, call) for p in AGGREGATES[aggregate.function].parts)
+
+
+def part_words(aggregate: Aggregate, place: int, words: Callable[[Expr], str]) -> PartWords:
+    """A part of a call in words: `words` writes what it reads of a row."""
+    part, call = AGGREGATES[aggregate.function].parts[place], _written(aggregate, "event time", words)
+    return PartWords(part.lift(call), part.unit(call))
+
+
+def _written(aggregate: Aggregate, time: str, write: Callable[[Expr], str]) -> Call:
+    where = None if aggregate.where is None else write(aggregate.where)
+    return Call(tuple(map(write, aggregate.args)), time, where, _types(aggregate))
 
 
 def _types(aggregate: Aggregate) -> tuple[str, ...]:

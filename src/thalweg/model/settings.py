@@ -15,6 +15,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan.windows": ("naive", "shared", "paper", "best"),
     "plan.evaluate": ("best", "snapshot", "delta", "expiry", "materialize"),
     "plan.join": ("best", "hash", "loop"),
+    "plan.order": ("best", "written"),
     "plan.exchange": ("best", "always"),
     "plan.scan": ("best", "table"),
     "plan.sharing": ("best", "off", "all"),
@@ -27,6 +28,7 @@ KEYS = {
     "plan.early_aggregation": "which inputs of a join are aggregated first: LAP (none), EAP10, EAP11, ..., or best",
     "plan.evaluate": "how aggregates over joins are evaluated: snapshot, delta, expiry, materialize or best",
     "plan.join": "how partners are found: hash, loop (nested loops) or best",
+    "plan.order": "in which order the inputs of a join meet: written (as in FROM) or best",
     "plan.invalidate": "when rows of a join are forgotten: slot, probe, probe-and-insert, probe-all or both-all",
     "plan.exchange": "best: a batch that makes few rows is worked on without an exchange; always: never so",
     "plan.scan": "best: one reader of a Parquet file computes while it reads; table: rows are read first, then computed with",
@@ -46,6 +48,7 @@ class Config:
     early_aggregation: str = "best"
     evaluate: str = "best"
     join: str = "best"
+    order: str = "best"
     invalidate: str = "slot"
     exchange: str = "best"
     sharing: str = "best"

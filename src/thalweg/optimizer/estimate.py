@@ -1,24 +1,53 @@
-"""What a plan of a join is expected to cost in this engine."""
+"""What a plan of a join is expected to cost in this engine, and in which order its inputs are best met."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.join_engine import COLUMN_BYTES, SECOND, CostedJoin, Estimate, held_of, taken
+from thalweg.optimizer.cost.partners import Partners, partners_of
+from thalweg.plan.join_order import Meeting, Order
 from thalweg.statistics.records import JoinStatistics
 
 
 def estimate(
-    query: Query, early: tuple[bool, ...], evaluate: str, method: str, statistics: JoinStatistics, constants: JoinConstants
+    query: Query,
+    early: tuple[bool, ...],
+    evaluate: str,
+    method: str,
+    statistics: JoinStatistics,
+    constants: JoinConstants,
+    order: Order | None = None,
 ) -> Estimate:
-    """The cost of one plan of a query: taking rows in, evaluating, and the statements of each batch."""
+    """The cost of one plan of a query: taking rows in, evaluating, and the statements of each batch. Without an order, by the best one."""
+    join = costed(query, early, statistics, partners_of(query, statistics, method, constants))
+    return estimated(replace(join, order=best_order(join, evaluate, statistics) if order is None else order), evaluate, statistics)
+
+
+def costed(query: Query, early: tuple[bool, ...], statistics: JoinStatistics, partners: Partners) -> CostedJoin:
+    """A join with its inputs as a plan sees them."""
     batch = statistics.batch / SECOND
-    evaluation = EVALUATIONS[evaluate]
     held = tuple(held_of(query, n, early[n] and query.every is not None, i, batch) for n, i in enumerate(statistics.inputs))
-    work, kept, pairs = evaluation.work(CostedJoin(query, method, held, constants), statistics)
+    return CostedJoin(query, held, partners)
+
+
+def best_order(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Order:
+    """The order in which inputs are expected to find partners at the least cost; of two inputs there is nothing to say."""
+    if len(join.held) < 3:
+        return ()
+    met = EVALUATIONS[evaluate].meetings(join, statistics)
+    return tuple(Meeting(fresh, join.partners.cheapest(rows)) for fresh, rows in met.items())
+
+
+def estimated(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Estimate:
+    """The cost of a join that is evaluated in some way, its inputs meeting in their order."""
+    query, constants, batch, evaluation = join.query, join.constants, statistics.batch / SECOND, EVALUATIONS[evaluate]
+    work, kept, pairs = evaluation.work(join, statistics)
     steps = evaluation.statements * constants.step / batch
-    rows = sum(h.kept for h in held) + kept
+    rows = sum(h.kept for h in join.held) + kept
     width = COLUMN_BYTES * (2 + len(query.keys) + len(query.aggregates))
-    terms = (("take in", sum(taken(h, constants) for h in held)), *work, ("statements", steps))
+    terms = (("take in", sum(taken(h, constants) for h in join.held)), *work, ("statements", steps))
     return Estimate(terms, rows, rows * width, pairs)

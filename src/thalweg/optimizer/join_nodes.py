@@ -49,6 +49,7 @@ def planned(query: Query, choice: JoinChoice, starts: Starts, owner: str = "") -
         method=choice.method,
         begins=starts,
         invalidate=choice.invalidate if evaluate == "rows" else "slot",
+        order=choice.order,
     )
     return united(sides, [join], [Emission(query.name, (join.id,), begin=first_whole(query, starts), born=starts)])
 
@@ -84,8 +85,8 @@ def succeeded(
 def _taken_over(query: Query, before: Join, last: Emission, made: Plan, known: set[str]) -> Plan | None:
     """The new plan in the place of the old one at once, where the state of the old one can give all that it needs."""
     (new,) = made.joins
-    if new.id == before.id:
-        return replace(made, emissions=(last,))
+    if new.id == before.id:  # but for the order in which inputs meet, perhaps, which no state depends on
+        return replace(made, joins=(replace(new, takes_over=before.takes_over),), emissions=(last,))
     sides = [successor(old, made.fragment(side), known) for old, side in zip(before.sides, new.sides, strict=True)]
     found = tuple(s for s in sides if s is not None)
     if query.every is None or len(found) < len(sides):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from thalweg.compile.evaluations import EVALUATIONS
@@ -11,7 +11,9 @@ from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.early_aggregation import plan_name
 from thalweg.optimizer.cost.join_engine import Estimate
-from thalweg.optimizer.estimate import estimate
+from thalweg.optimizer.cost.partners import partners_of
+from thalweg.optimizer.estimate import best_order, costed, estimated
+from thalweg.plan.join_order import Order
 from thalweg.statistics.records import JoinStatistics
 
 BEST = "best"
@@ -19,12 +21,13 @@ BEST = "best"
 
 @dataclass(frozen=True)
 class JoinChoice:
-    """One plan of a join query: which inputs are aggregated early, how results are evaluated, how partners are found."""
+    """One plan of a join query: which inputs are aggregated early, how results are evaluated, how and in which order partners are found."""
 
     early: tuple[bool, ...]
     evaluate: str
     method: str = "hash"
     invalidate: str = "slot"
+    order: Order = ()
 
     @property
     def name(self) -> str:
@@ -40,6 +43,7 @@ class Wish:
     evaluate: str = BEST
     method: str = BEST
     invalidate: str = "slot"
+    order: str = BEST
 
 
 @dataclass(frozen=True)
@@ -85,5 +89,10 @@ def _digits(early: tuple[bool, ...]) -> str:
 
 def consider(query: Query, statistics: JoinStatistics, wish: Wish, constants: JoinConstants) -> tuple[Considered, ...]:
     """The plans of a query, cheapest first."""
-    found = [Considered(c, estimate(query, c.early, c.evaluate, c.method, statistics, constants)) for c in choices(query, wish)]
+    partners = {m: partners_of(query, statistics, m, constants) for m in ("hash", "loop")}
+    found = []
+    for c in choices(query, wish):
+        join = costed(query, c.early, statistics, partners[c.method])
+        order = best_order(join, c.evaluate, statistics) if wish.order == BEST else ()
+        found.append(Considered(replace(c, order=order), estimated(replace(join, order=order), c.evaluate, statistics)))
     return tuple(sorted(found, key=lambda c: c.estimate.nanos))

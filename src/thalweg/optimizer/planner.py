@@ -60,9 +60,8 @@ class WindowPlanner:
     def considered(self, query: Query) -> tuple[Considered, ...]:
         """The plans of a join query that the settings leave open, cheapest first."""
         c = self.config
-        found = consider(
-            query, join_statistics(self.known, query), Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), join_constants()
-        )
+        wish = Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order)
+        found = consider(query, join_statistics(self.known, query), wish, join_constants())
         if not found:
             raise UsageError(f"query {query.name} has no plan {_wished(c)}", _no_plan_hint(query, c))
         return found
@@ -94,7 +93,7 @@ class WindowPlanner:
 
     def _cheapest(self, query: Query, statistics: JoinStatistics) -> float:
         c = self.config
-        found = consider(query, statistics, Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate), join_constants())
+        found = consider(query, statistics, Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order), join_constants())
         return found[0].estimate.nanos if found else float("inf")
 
 
@@ -139,7 +138,8 @@ def _join_cost(plan: Plan, query: Query, known: Known) -> float:
     """The predicted work of a join query, per second of stream."""
     statistics, running = join_statistics(known, query), [plan.join(e.nodes[0]) for e in plan.given_to(query.name)]
     early = [tuple(plan.fragment(s).early for s in j.sides) for j in running]
-    return sum(estimate(query, e, j.evaluate, j.method, statistics, join_constants()).nanos for j, e in zip(running, early, strict=True))
+    costs = [estimate(query, e, j.evaluate, j.method, statistics, join_constants(), j.order) for j, e in zip(running, early, strict=True)]
+    return sum(c.nanos for c in costs)
 
 
 def plan_cost(plan: Plan, known: Known) -> float:

@@ -101,6 +101,7 @@ def nodes_of(pool: Pool) -> Plan:
         begins=pool.floor,
         invalidate=choice.invalidate if evaluate == "rows" else "slot",
         takes_over=pool.takes_over,
+        order=choice.order,
         resting=pool.resting,
     )
     return united(sides, [join], ())
@@ -135,7 +136,7 @@ def _running(
     floor = tuple(max((s for s in (at, *(r.starts[n] for r in rested)) if s is not None), default=None) for n, at in enumerate(join.begins))
     resting = (*(r for r in join.resting if r not in rested), *gone)
     early = tuple(old.fragment(s).early for s in join.sides)
-    choice = JoinChoice(early, join.evaluate, join.method, join.invalidate)
+    choice = JoinChoice(early, join.evaluate, join.method, join.invalidate, join.order)
     return Pool(join.pool, unpooled(join.asked), choice, members, resting, floor, join.takes_over)
 
 

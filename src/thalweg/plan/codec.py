@@ -14,12 +14,13 @@ from thalweg.model.stream import Column, Relation, Stream
 from thalweg.model.target import TARGETS
 from thalweg.model.windows import NamedWindow, Window
 from thalweg.plan.change import PlanChange
+from thalweg.plan.join_order import Meeting
 from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan, Resting
 from thalweg.plan.pieces import Pieces
 
 _MODEL = (Aggregate, Chosen, ColumnRef, Column, Equality, NamedWindow, Output, PartColumn, Query, QueryAggregate, QueryInput, Relation)
 _MORE = (Stream, Term, Window, *TARGETS)
-_NODES = (Derived, Emission, Fragment, Join, Pieces, Plan, PlanChange, Resting)
+_NODES = (Derived, Emission, Fragment, Join, Meeting, Pieces, Plan, PlanChange, Resting)
 CLASSES: dict[str, Any] = {c.__name__: c for c in (*_MODEL, *_MORE, *_NODES)}
 
 

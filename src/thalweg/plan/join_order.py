@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
-Links = Collection[frozenset[int]]
+
+@dataclass(frozen=True)
+class Meeting:
+    """The inputs of a join in the order in which they meet, where `fresh` is the one whose new rows meet what the others have; None where
+    all bring what they have."""
+
+    fresh: int | None
+    inputs: tuple[int, ...]
 
 
-def join_order(rows: Sequence[float], links: Links) -> tuple[int, ...]:
-    """The inputs from the smallest on; each next one is linked with those before it, where any is, and the smallest of these.
+Order = tuple[Meeting, ...]
+"""A meeting for each that a join has in a batch; nothing where its inputs meet as they are written."""
 
-    >>> join_order([9, 1, 5], [frozenset({0, 1}), frozenset({0, 2})])
-    (1, 0, 2)
-    >>> join_order([9, 1, 5], [])
-    (1, 2, 0)
+
+def inputs_met(order: Order, fresh: int | None, count: int) -> tuple[int, ...]:
+    """So many inputs in the order in which they meet where one has new rows; of what an order does not know, the first that it says.
+
+    >>> order = (Meeting(0, (0, 2, 1)), Meeting(1, (1, 2, 0)))
+    >>> inputs_met(order, 1, 3), inputs_met(order, None, 3), inputs_met((), 0, 3)
+    ((1, 2, 0), (0, 2, 1), (0, 1, 2))
     """
-    order: list[int] = []
-    while len(order) < len(rows):
-        rest = [n for n in range(len(rows)) if n not in order]
-        linked = [n for n in rest if any(n in link and link <= {*order, n} for link in links)]
-        order.append(min(linked or rest, key=lambda n: rows[n]))
-    return tuple(order)
+    found = {meeting.fresh: meeting.inputs for meeting in reversed(order)}
+    return found.get(fresh) or (order[0].inputs if order else tuple(range(count)))
 
 
 def meet_once(windows: Sequence[float], ahead: float, instants: float) -> bool:

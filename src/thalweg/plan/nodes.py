@@ -19,6 +19,7 @@ from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
 from thalweg.plan.grid import Cut, Pattern
+from thalweg.plan.join_order import Order
 from thalweg.plan.pieces import Pieces
 
 K = TypeVar("K")
@@ -146,6 +147,7 @@ class Join:
     materialize, or "rows" where the joined rows are the result; `method` hash or loop. `begins` says per input from which event time on
     its rows count (None: all). One that `takes_over` from another evaluation of the same fragments begins with what these hold.
     The join of a pool of queries may come to ask for other rows while it stays the same; `resting` are the bits that it can't give yet.
+    `order` says how three or more inputs meet. It is no part of the meaning, as no state depends on it: it may change from batch to batch.
     State: what its evaluation keeps.
     """
 
@@ -157,6 +159,7 @@ class Join:
     begins: tuple[int | None, ...]
     invalidate: str = "slot"
     takes_over: bool = False
+    order: Order = ()
     resting: tuple[Resting, ...] = ()
 
     @property

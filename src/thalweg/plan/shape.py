@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from thalweg.model.query import Query
+from thalweg.plan.join_order import inputs_met
 from thalweg.plan.nodes import COUNTED, Fragment, Join, Plan
 from thalweg.plan.sides import JoinPart, join_parts
 
@@ -51,6 +52,10 @@ class Shape:
     def groups(self) -> tuple[str, ...]:
         """The keys that results are grouped by: those of a pool without the query-set."""
         return self.keys[:-1] if self.join.pool else self.keys
+
+    def order(self, fresh: int | None) -> tuple[int, ...]:
+        """The inputs in the order in which they meet, where one has new rows or all bring what they have."""
+        return inputs_met(self.join.order, fresh, len(self.sides))
 
     def visible(self, number: int) -> str:
         """Which rows of an input count at all: those from its beginning on."""

@@ -137,7 +137,7 @@ class Known:
         return _best(ASSUMED_SETS, None, declared, self.sampled.rows.get(name))
 
     def _share(self, side: Fragment) -> Figure:
-        """The part of the rows that a side takes; of a pool's, what any of its members takes, as if conditions knew nothing of each other."""
+        """The part of the rows that a side takes; of a pool's, what any member takes, as if conditions knew nothing of each other."""
         if side.pool:
             found = [self.share_of(side.source, where) for where in {c.where for c in side.sets}]
             origin = max((f.origin for f in found), key=list(Origin).index, default=Origin.ASSUMED)

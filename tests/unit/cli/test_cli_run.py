@@ -98,7 +98,7 @@ def console(tmp_path):
     for name in queries:
         pq.write_table(pa.table({"n": list(range(30))}), tmp_path / f"{name}.parquet")
     session = Session(tmp_path / "session")
-    session.catalog = replace(session.catalog, queries=queries)
+    session._declarations.catalog = replace(session.catalog, queries=queries)
     published = tuple((name, str(tmp_path / f"{name}.parquet")) for name in queries)
 
     def after_a_batch(rows):

@@ -113,4 +113,4 @@ def test_work_may_be_waited_for_while_others_ask_for_it() -> None:
     for p in people:
         p.join()
     sys.setswitchinterval(interval)
-    assert not errors
+    assert not errors, errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,6 @@ import pyarrow.parquet as pq
 
 from thalweg.api.session import Session
 from thalweg.explain import Explanation
-from thalweg.explain.words import short_ids
 from thalweg.model.settings import Config
 from thalweg.model.windows import Window
 from thalweg.optimizer.planner import planner_for
@@ -21,6 +21,7 @@ from thalweg.testing.local import LocalEngine
 
 COLUMNS = "auction BIGINT, price BIGINT, channel STRING, at TIMESTAMP"
 START = datetime(2026, 1, 1)
+HASH = re.compile(r"_([0-9a-f]{6})[0-9a-f]{26}(?![0-9a-f])")
 
 
 def stream_sql(path: Path | str = "nowhere/bid") -> str:
@@ -36,7 +37,7 @@ def query_sql(windows: Iterable[str], call: str = "MIN(price)", name: str = "low
 
 def as_shown(sql: str) -> str:
     """SQL as the verbose form has it, but for line breaks."""
-    return " ".join(short_ids(sql).split())
+    return " ".join(HASH.sub(r"_\1", sql).split())
 
 
 def tumbling(*seconds: int) -> list[str]:

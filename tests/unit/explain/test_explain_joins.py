@@ -68,6 +68,40 @@ def test_a_forced_plan(early: str, evaluate: str) -> None:
         assert as_shown(step["sql"]) in as_shown(found.verbose)
 
 
+def test_expressions_are_the_user_s() -> None:
+    query = """CREATE QUERY odd AS SELECT s.auction + 7 AS rest, COUNT(DISTINCT b.price) AS n, SUM(b.price * 2) AS paid
+      FROM bid AS b [RANGE 20 SECONDS], sale AS s [RANGE 10 SECONDS]
+      WHERE b.auction + 1 = s.auction AND b.channel <> 'TRY("x")' AND (b.price > 3 OR s.shop = 'a0 k0')
+      GROUP BY s.auction + 7 HAVING SUM(b.price * 2) > (s.auction + 7) * 3 EVERY 5 SECONDS;"""
+    found = " ".join(explained(query).text.split())
+    assert "on b.auction + 1 = s.auction and (b.price > 3 OR s.shop = 'a0 k0')" in found
+    assert "where channel <> 'TRY(\"x\")': " in found
+    assert "having SUM(b.price * 2) > (s.auction + 7) * 3" in found
+    assert "aggregates COUNT(DISTINCT b.price), SUM(b.price * 2)" in found
+    assert "state b: partial aggregates by (price, auction + 1) per 5 seconds: count(*), list(DISTINCT price)" in found
+
+
+THREE = """CREATE QUERY three AS SELECT a.shop, COUNT(*) AS n
+  FROM sale AS a [RANGE 20 SECONDS], sale AS b [RANGE 20 SECONDS], bid AS c [RANGE 20 SECONDS]
+  WHERE a.auction = c.auction AND b.shop = c.channel GROUP BY a.shop EVERY 10 SECONDS;"""
+
+
+def test_the_order_in_which_inputs_meet() -> None:
+    found = explained(THREE, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "expiry"})
+    (join,) = found.data["joins"]
+    assert [m["fresh"] for m in join["plan"]["order"]] == ["a", "b", "c"]
+    assert all(m["inputs"] != ["a", "b", "c"] and sorted(m["inputs"]) == ["a", "b", "c"] for m in join["plan"]["order"])
+    assert join["runs"][0]["order"] == join["plan"]["order"] == join["plans"][0]["order"]
+    assert "inputs meet in the order " in found.text
+    assert explained(PER_SHOP).data["joins"][0]["plan"]["order"] == [] and "in the order" not in explained(PER_SHOP).text
+
+
+def test_a_forced_order() -> None:
+    found = explained(THREE, settings={"plan.order": "written"})
+    assert found.data["joins"][0]["plan"]["order"] == [] and "inputs meet in the order a, b, c" in found.text
+    assert "plan.order = written is set, else " in " ".join(found.text.split())
+
+
 def test_why() -> None:
     assert "of LAP snapshot: it saves most in join" in explained(PER_SHOP).text
     late = explained(PER_SHOP, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "snapshot"}).text

@@ -82,7 +82,7 @@ def known_statements(session: Session) -> list[Known]:
     """The single statements of the corpus. What is declared is what their script declares in the end, but for queries."""
     found: dict[str, Known] = {}
     for script in corpus():
-        session.catalog = Catalog()
+        session._declarations.catalog = Catalog()
         session.sql(re.sub(r"DROP [^;]*;", "", script))
         declared = replace(session.catalog, queries={})
         for text in script.split(";"):
@@ -153,7 +153,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 def attempt(session: Session, declared: Catalog, text: str) -> bool:
     """Carry a text out and plan it, if it is right; what is wrong with it is told at a place in it. Neither takes long."""
-    session.catalog, started, is_right = declared, time.thread_time(), False
+    session._declarations.catalog, started, is_right = declared, time.thread_time(), False
     try:
         session.sql(text)
         is_right = True

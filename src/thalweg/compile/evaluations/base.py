@@ -24,6 +24,10 @@ Work = tuple[list[tuple[str, float]], float, float]
 """Nanoseconds per second of stream by what they go to, rows kept, and pairs made per second."""
 
 
+Meetings = Mapping[int | None, list[float]]
+"""About how many rows each input brings where they meet, by the input that has new rows; None where all bring what they have."""
+
+
 @dataclass(frozen=True)
 class Step:
     """A statement, the table that its result becomes, and the instants that the table `inst` holds for it."""
@@ -62,16 +66,17 @@ class Moment:
 class Evaluation:
     """A way to evaluate a join.
 
-    words: what it does, for people. statements: about how many of them a batch takes. keeps: how many instants before the first that is
-    not final the state that it keeps goes back to, None where it keeps nothing itself. merges: whether what it keeps of one slot may
-    be merged. asked_for: whether it is taken only if settings name it. wants_merged: whether an aggregation set must have one row per
-    columns and slot, so that it leaves as it entered.
+    words: what it does, for people. statements: about how many of them a batch takes. meetings: when inputs meet in a batch. work: what
+    that and all else costs. keeps: how many instants before the first that is not final the state that it keeps goes back to, None where
+    it keeps nothing itself. merges: whether what it keeps of one slot may be merged. asked_for: whether it is taken only if settings name
+    it. wants_merged: whether an aggregation set must have one row per columns and slot, so that it leaves as it entered.
     """
 
     name: str
     words: str
     statements: int
     steps: Callable[[Shape, Moment], Iterator[Step]]
+    meetings: Callable[[CostedJoin, JoinStatistics], Meetings]
     work: Callable[[CostedJoin, JoinStatistics], Work]
     serves: Callable[[Query], bool] = lambda query: query.every is not None
     keeps: int | None = None

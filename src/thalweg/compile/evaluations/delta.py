@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Moment, Sizes, Step, Work
+from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Sizes, Step, Work
 from thalweg.compile.evaluations.snapshot import is_expanded
 from thalweg.compile.inputs import NEW, instant, joined, rows_of, same_instant, window_view
 from thalweg.compile.join_tree import View
@@ -57,7 +57,7 @@ def _delta_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str
             for n in range(len(shape.sides))
         ]
         where = [*conditions(shape), *same_instant(shape)]
-        terms.append(joined([*key_columns(shape), f'"{k}.i" AS "i"', *_signed(shape, f'"{k}.sign"')], views, where))
+        terms.append(joined([*key_columns(shape), f'"{k}.i" AS "i"', *_signed(shape, f'"{k}.sign"')], views, where, shape.order(k)))
     return _summed(shape, terms)
 
 
@@ -65,7 +65,7 @@ def _base_sql(shape: Shape, at: int, sizes: Sizes) -> str:
     """The totals of one instant from what the windows hold."""
     views = [window_view(shape, n, (at, at + 1), False, sizes, merge=False) for n in range(len(shape.sides))]
     where = [*conditions(shape), *same_instant(shape)]
-    return _summed(shape, [joined([*key_columns(shape), instant(shape), *_signed(shape, "1")], views, where)])
+    return _summed(shape, [joined([*key_columns(shape), instant(shape), *_signed(shape, "1")], views, where, shape.order(None))])
 
 
 def _totalled(shape: Shape) -> list[str]:
@@ -129,11 +129,15 @@ def _last_totals_sql(shape: Shape, last: int) -> str:
     return f'SELECT {columns} FROM "totals" WHERE "next" IS NULL AND "pairs" > 0'
 
 
+def _meetings(join: CostedJoin, statistics: JoinStatistics) -> Meetings:
+    apart = join.apart
+    return {k: [h.step if n == k else apart[n] for n, h in enumerate(join.held)] for k in join.streams}
+
+
 def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
-    held, c, groups, apart = join.held, join.constants, statistics.groups, join.apart
+    c, groups, met = join.constants, statistics.groups, _meetings(join, statistics)
     per_second = SECOND / (join.query.every or SECOND)
-    turns = [[h.step if n == k else apart[n] for n, h in enumerate(held)] for k in join.streams]
-    new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
+    new, cost = sum(join.pairs(rows, k) for k, rows in met.items()), sum(join.cost(rows, k) for k, rows in met.items())
     found = [("windows", join.viewed_apart), ("join", 2 * cost), ("results", grouping(2 * groups, 2 * groups, c))]
     return [(n, v * per_second) for n, v in found], groups, 2 * new * per_second
 
@@ -143,6 +147,7 @@ DELTA = Evaluation(
     words="at every instant pairs that enter are added to the totals, those that leave subtracted; state: the totals of each group",
     statements=14,
     steps=_steps,
+    meetings=_meetings,
     work=_work,
     serves=_serves,
     keeps=1,

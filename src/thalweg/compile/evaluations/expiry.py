@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Moment, Step, Work
+from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Step, Work
 from thalweg.compile.inputs import clipped, merged_lives, pairs_of, standing, turns
 from thalweg.compile.views import combined_parts, grouped
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
@@ -85,16 +85,24 @@ def remaining_sql(shape: Shape, last: int) -> str:
 _SLOT = '"d" AS "slot"'
 
 
+def new_rows(join: CostedJoin, statistics: JoinStatistics) -> Meetings:
+    """What is new of each stream in a batch meets what the others have."""
+    instants, apart = _instants(join, statistics), join.apart
+    return {k: [min(h.step * instants, apart[n]) if n == k else apart[n] for n, h in enumerate(join.held)] for k in join.streams}
+
+
+def _instants(join: CostedJoin, statistics: JoinStatistics) -> float:
+    """How many a batch has."""
+    return max(1.0, statistics.batch / (join.query.every or SECOND))
+
+
 def lived(join: CostedJoin, statistics: JoinStatistics, pairs: bool) -> Work:
     """The pairs of a batch are made at once and merged once, whatever instants it has; each of these then merges what is born or dies
     between them. With `pairs` each is kept by itself."""
     query, held, c, groups = join.query, join.held, join.constants, statistics.groups
-    every, batch = (query.every or SECOND) / SECOND, statistics.batch / SECOND
-    instants = max(1.0, batch / every)
-    per_second = 1 / (instants * every)
-    apart = join.apart
-    turns = [[min(h.step * instants, apart[n]) if n == k else apart[n] for n, h in enumerate(held)] for k in join.streams]
-    new, cost = sum(join.pairs(rows) for rows in turns), sum(join.cost(rows) for rows in turns)
+    instants, met = _instants(join, statistics), new_rows(join, statistics)
+    per_second = 1 / (instants * (query.every or SECOND) / SECOND)
+    new, cost = sum(join.pairs(rows, k) for k, rows in met.items()), sum(join.cost(rows, k) for k, rows in met.items())
     lives = min((h.lifetime * query.slot / (query.every or 1) for h in held if h.lifetime), default=1.0)
     credited = min(groups * instants * lives, new)
     entries = new / instants * lives / 2 if pairs else min(groups, new / instants) * lives
@@ -110,6 +118,7 @@ EXPIRY = Evaluation(
     words="a pair counts until its first member leaves its window; state: partial results of each group by that instant",
     statements=12,
     steps=_steps,
+    meetings=new_rows,
     work=lambda join, statistics: lived(join, statistics, pairs=False),
     keeps=0,
     merges=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Moment, Step
-from thalweg.compile.evaluations.expiry import fresh_inputs, kept_lives, lived, new_slots, remaining_sql
+from thalweg.compile.evaluations.expiry import fresh_inputs, kept_lives, lived, new_rows, new_slots, remaining_sql
 from thalweg.compile.inputs import merged_lives, pairs_of, standing, turns
 from thalweg.plan.shape import Shape
 
@@ -27,6 +27,7 @@ MATERIALIZE = Evaluation(
     words="every joined pair is kept until its first member leaves its window",
     statements=11,
     steps=_steps,
+    meetings=new_rows,
     work=lambda join, statistics: lived(join, statistics, pairs=True),
     keeps=0,
     asked_for=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from thalweg.compile.evaluations.base import SHOWN, Evaluation, Moment, Sizes, Step, Work
+from thalweg.compile.evaluations.base import SHOWN, Evaluation, Meetings, Moment, Sizes, Step, Work
 from thalweg.compile.inputs import ALL, joined, rows_of, static_view, turns
 from thalweg.compile.join_tree import Clause, View
 from thalweg.compile.sets import mask_of
@@ -24,8 +24,8 @@ def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
     """The combinations that have at least one new row, as result rows."""
     wanted = [*conditions(shape), *_together(shape)]
     terms = [
-        joined(["*"], [_row_view(shape, n, which, moment.sizes) for n, which in enumerate(turn)], wanted)
-        for turn in turns(shape, moment.fresh)
+        joined(["*"], [_row_view(shape, n, which, moment.sizes) for n, which in enumerate(turn)], wanted, shape.order(fresh))
+        for fresh, turn in turns(shape, moment.fresh).items()
     ]
     yield Step("rows", "\nUNION ALL ".join(_shown(shape, t) for t in terms), SHOWN)
 
@@ -74,11 +74,15 @@ def _together(shape: Shape) -> list[Clause]:
     return same + [Clause(f'"{other}.slot" - "{n}.slot" < {inputs[n].length}', frozenset((n, other))) for n, other in ranges]
 
 
-def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
+def _meetings(join: CostedJoin, statistics: JoinStatistics) -> Meetings:
     batch = statistics.batch / SECOND
-    rows = [[h.rate * batch if n == k else h.window for n, h in enumerate(join.held)] for k in join.streams]
-    pairs = sum(join.pairs(turn) for turn in rows) / batch
-    return [("join", sum(join.cost(turn) for turn in rows) / batch)], 0.0, pairs
+    return {k: [h.rate * batch if n == k else h.window for n, h in enumerate(join.held)] for k in join.streams}
+
+
+def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
+    batch, met = statistics.batch / SECOND, _meetings(join, statistics)
+    pairs = sum(join.pairs(rows, k) for k, rows in met.items()) / batch
+    return [("join", sum(join.cost(rows, k) for k, rows in met.items()) / batch)], 0.0, pairs
 
 
 ROWS = Evaluation(
@@ -86,6 +90,7 @@ ROWS = Evaluation(
     words="each combination of rows is made once, when its last row comes; no state but the inputs'",
     statements=6,
     steps=_steps,
+    meetings=_meetings,
     work=_work,
     serves=lambda query: query.every is None,
 )

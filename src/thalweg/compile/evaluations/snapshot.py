@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.compile.evaluations.base import SENT, Evaluation, Moment, Sizes, Step, Work
+from thalweg.compile.evaluations.base import SENT, Evaluation, Meetings, Moment, Sizes, Step, Work
 from thalweg.compile.inputs import ALL, instant, joined, merged_lives, pairs_of, same_instant, standing, window_view
 from thalweg.compile.views import conditions, grouped, key_columns, weighed_parts
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping, viewed
@@ -23,10 +23,11 @@ def _snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> 
     """Each instant by itself, or all at once where windows overlap so much that this makes fewer pairs."""
     if meets_once(shape, instants):
         last = instants[1] - 1
-        pairs = pairs_of(shape, [[ALL] * len(shape.sides)], (LOWEST, last * shape.step), instants[0], sizes)
+        pairs = pairs_of(shape, {None: [ALL] * len(shape.sides)}, (LOWEST, last * shape.step), instants[0], sizes)
         return standing(shape, merged_lives(shape, pairs, instants))
     views = [window_view(shape, n, instants, expand, sizes) for n in range(len(shape.sides))]
-    rows = joined([*key_columns(shape), instant(shape), *weighed_parts(shape)], views, [*conditions(shape), *same_instant(shape)])
+    where = [*conditions(shape), *same_instant(shape)]
+    rows = joined([*key_columns(shape), instant(shape), *weighed_parts(shape)], views, where, shape.order(None))
     return grouped(shape, ['"i"'], rows)
 
 
@@ -44,29 +45,37 @@ def is_expanded(shape: Shape, instants: tuple[int, ...]) -> bool:
     return bool(spans) and len(instants) * shape.step >= max(spans)
 
 
-def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
-    if (once := _met_once(join, statistics)) is not None:
-        return once
-    c, per_second = join.constants, SECOND / (join.query.every or SECOND)
-    whole = [h.window for h in join.held]
-    view = sum(viewed(h, h.window, c) for h in join.held)
-    found = [("windows", view), ("join", join.cost(whole)), ("results", grouping(0.0, statistics.groups, c))]
-    return [(n, v * per_second) for n, v in found], 0.0, join.pairs(whole) * per_second
+def _meetings(join: CostedJoin, statistics: JoinStatistics) -> Meetings:
+    return {None: _met_once(join, statistics) or [h.window for h in join.held]}
 
 
-def _met_once(join: CostedJoin, statistics: JoinStatistics) -> Work | None:
-    """The pairs are made once for all instants of a batch: where rows are kept, and windows overlap much."""
-    query, held, c, groups = join.query, join.held, join.constants, statistics.groups
-    every, batch = (query.every or SECOND) / SECOND, statistics.batch / SECOND
-    instants = max(1.0, batch / every)
+def _met_once(join: CostedJoin, statistics: JoinStatistics) -> list[float] | None:
+    """What meets once for all instants of a batch: where rows are kept, and windows overlap much."""
+    query, held, ahead = join.query, join.held, _ahead(join, statistics)
     windows = {n: length / SECOND for n in join.streams if (length := query.inputs[n].length) is not None}
-    ahead = instants * every
+    instants = ahead * SECOND / (query.every or SECOND)
     if any(held[n].early for n in join.streams) or not meet_once(list(windows.values()), ahead, instants):
         return None
-    rows = [h.window * (1 + ahead / windows[n]) if n in windows else h.window for n, h in enumerate(held)]
-    pairs, per_second = join.pairs(rows), 1 / (instants * every)
-    results = pairs * c.lift + groups * instants * instants * c.lift + grouping(0.0, groups * instants, c)
-    found = [("windows", sum(rows) * c.copy), ("join", join.cost(rows)), ("results", results)]
+    return [h.window * (1 + ahead / windows[n]) if n in windows else h.window for n, h in enumerate(held)]
+
+
+def _ahead(join: CostedJoin, statistics: JoinStatistics) -> float:
+    """How many seconds windows move in a batch that has an instant."""
+    return max(join.query.every or SECOND, statistics.batch) / SECOND
+
+
+def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
+    c, groups, once = join.constants, statistics.groups, _met_once(join, statistics)
+    rows = once or [h.window for h in join.held]
+    pairs, cost = join.pairs(rows, None), join.cost(rows, None)
+    if once is None:
+        per_second, view = SECOND / (join.query.every or SECOND), sum(viewed(h, h.window, c) for h in join.held)
+        results = grouping(0.0, groups, c)
+    else:
+        instants = _ahead(join, statistics) * SECOND / (join.query.every or SECOND)
+        per_second, view = 1 / _ahead(join, statistics), sum(rows) * c.copy
+        results = pairs * c.lift + groups * instants * instants * c.lift + grouping(0.0, groups * instants, c)
+    found = [("windows", view), ("join", cost), ("results", results)]
     return [(n, v * per_second) for n, v in found], 0.0, pairs * per_second
 
 
@@ -75,5 +84,6 @@ SNAPSHOT = Evaluation(
     words="the windows are joined anew, at every instant or once for all instants of a batch; no state but the inputs'",
     statements=8,
     steps=_steps,
+    meetings=_meetings,
     work=_work,
 )

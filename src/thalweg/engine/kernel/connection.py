@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
-import warnings
 import threading
+import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

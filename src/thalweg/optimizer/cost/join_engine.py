@@ -11,7 +11,8 @@ from math import expm1
 
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
-from thalweg.plan.join_order import join_order
+from thalweg.optimizer.cost.partners import Partners
+from thalweg.plan.join_order import Order, inputs_met
 from thalweg.statistics.records import InputStatistics
 
 SECOND = 1e6
@@ -44,7 +45,6 @@ class Held:
     step: float
     lifetime: float
     early: bool
-    keys: float
     endless: bool = False
 
     @property
@@ -67,10 +67,10 @@ def held_of(query: Query, number: int, early: bool, s: InputStatistics, batch: f
     step = (query.every or query.slot or SECOND) / SECOND
     if not given.is_stream:
         rows = distinct(s.rows, s.sets) if early else s.rows
-        return Held(0.0, 0.0, 0.0, rows, rows, 0.0, early, s.keys)
+        return Held(0.0, 0.0, 0.0, rows, rows, 0.0, early)
     length = given.length / SECOND if given.length is not None else max(3_600.0, 100 * step)
     if not early:
-        return Held(s.rate, s.rate, s.rate * slot, s.rate * length, s.rate * step, length / slot, False, s.keys)
+        return Held(s.rate, s.rate, s.rate * slot, s.rate * length, s.rate * step, length / slot, False)
     piece = min(slot, batch)
     return Held(
         rate=s.rate,
@@ -80,7 +80,6 @@ def held_of(query: Query, number: int, early: bool, s: InputStatistics, batch: f
         step=distinct(s.rate * step, s.sets),
         lifetime=length / slot,
         early=True,
-        keys=s.keys,
         endless=given.length is None,
     )
 
@@ -100,9 +99,14 @@ class CostedJoin:
     """One join of all inputs, pair by pair in the order in which they meet, with the aggregation of its rows."""
 
     query: Query
-    method: str
     held: tuple[Held, ...]
-    constants: JoinConstants
+    partners: Partners
+    order: Order = ()
+
+    @property
+    def constants(self) -> JoinConstants:
+        """What one of each costs."""
+        return self.partners.constants
 
     @property
     def streams(self) -> list[int]:
@@ -125,37 +129,18 @@ class CostedJoin:
         """What is kept, put into the windows of an instant once for every stream that changes."""
         return sum(viewed(h, rows, self.constants) for h, rows in zip(self.held, self.apart, strict=True)) * len(self.streams)
 
-    def pairs(self, rows: list[float]) -> float:
-        """Joined rows: partners are those of the same key, or any that the other conditions let through."""
-        return self._sizes(rows, self._order(rows))[-1]
+    def pairs(self, rows: list[float], fresh: int | None) -> float:
+        """Joined rows of so many of each input, where `fresh` has new ones: partners are those of the same key, or any that the other
+        conditions let through."""
+        return self.partners.pairs(rows, self._met(fresh))
 
-    def cost(self, rows: list[float]) -> float:
+    def cost(self, rows: list[float], fresh: int | None) -> float:
         """Finding the partners of so many rows of each input, and adding what is found to groups."""
-        c, order = self.constants, self._order(rows)
-        sizes = self._sizes(rows, order)
-        found = 0.0
-        for before, n in zip(sizes, order[1:], strict=False):
-            few, many = sorted((before, rows[n]))
-            found += few * many * c.compare if self.method == "loop" else few * c.build + many * c.probe
-        between = sum(sizes[1:-1]) * c.probe
-        return found + between + sizes[-1] * (c.pair + (c.weigh if any(h.early for h in self.held) else 0.0))
+        c, found = self.constants, self.partners.cost(rows, self._met(fresh))
+        return found + self.pairs(rows, fresh) * (c.pair + (c.weigh if any(h.early for h in self.held) else 0.0))
 
-    def _order(self, rows: list[float]) -> tuple[int, ...]:
-        return join_order(rows, [frozenset((*e.left.inputs, *e.right.inputs)) for e in self.query.equalities])
-
-    def _sizes(self, rows: list[float], order: tuple[int, ...]) -> list[float]:
-        """Rows after each input is joined in."""
-        sizes = [rows[order[0]]]
-        for place, n in enumerate(order[1:], 1):
-            values = [max(1.0, self.held[n].keys, self.held[other].keys) for other in self._linked(n, order[:place])]
-            sizes.append(sizes[-1] * rows[n] / max(values, default=1.0))
-        sizes[-1] /= 3.0 ** len(self.query.residue)
-        return sizes
-
-    def _linked(self, number: int, others: tuple[int, ...]) -> set[int]:
-        """Which of some inputs an input is equated with."""
-        ends = [(e.left.inputs[0], e.right.inputs[0]) for e in self.query.equalities]
-        return {a if b == number else b for a, b in ends if number in (a, b)} & set(others)
+    def _met(self, fresh: int | None) -> tuple[int, ...]:
+        return inputs_met(self.order, fresh, len(self.held))
 
 
 def viewed(h: Held, rows: float, c: JoinConstants) -> float:

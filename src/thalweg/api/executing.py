@@ -1,0 +1,80 @@
+"""What each statement of a script does to a session, and what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thalweg.api import show
+from thalweg.api.declaring import free_name, query_of
+from thalweg.api.outcomes import Assigned, Created, Declared, Dropped, Explained, Outcome
+from thalweg.api.sources import file_source
+from thalweg.errors import StatementError, UsageError
+from thalweg.explain import Explanation
+from thalweg.model.catalog import known
+from thalweg.sql import statements as st
+from thalweg.sql.source import Source, Span
+
+if TYPE_CHECKING:
+    from thalweg.api.session import Session
+
+
+def executed(session: Session, statement: st.Statement, source: Source, span: Span) -> Outcome:
+    """Carry a statement out; what can't be done is told at its place in the script."""
+    try:
+        return _execute(session, statement)
+    except StatementError:
+        raise
+    except UsageError as error:
+        raise source.refused(error, span) from error
+
+
+def _execute(session: Session, statement: st.Statement) -> Outcome:
+    declared = session._declarations
+    match statement:
+        case st.CreateStream(stream):
+            return Declared("stream", declared.stream(file_source(stream)).name)
+        case st.CreateTable(relation):
+            return Declared("table", declared.relation(relation).name)
+        case st.CreateQuery():
+            replaced = statement.name in session.catalog.queries
+            handle = session._create(statement)
+            return Created(handle.name, handle.directory, replaced)
+        case st.DropQuery(name):
+            session.drop(name)
+            return Dropped("query", name)
+        case st.DropStream(name):
+            with declared.lock:
+                declared.become(declared.catalog.without_stream(name))
+            return Dropped("stream", name)
+        case st.DropTable(name):
+            with declared.lock:
+                declared.become(declared.catalog.without_relation(name))
+            return Dropped("table", name)
+        case st.SetOption(key, value):
+            session.set(key, value)
+            return Assigned(key, value)
+        case st.Show(what):
+            return _show(session, what)
+        case st.Explain():
+            return Explained(" ".join(statement.text.split()), _explained(session, statement))
+
+
+def _show(session: Session, what: str) -> Outcome:
+    match what:
+        case "QUERIES":
+            return show.queries(session.catalog, session.output_of)
+        case "STREAMS":
+            return show.streams(session.catalog)
+        case "STATISTICS":
+            return show.statistics(session.catalog, session.latest_manifest())
+    return Explained(f"SHOW {what}", session.explain())
+
+
+def _explained(session: Session, statement: st.Explain) -> Explanation:
+    catalog = session.catalog
+    if statement.select is not None:
+        return session.explain(query_of(catalog, statement.select, free_name(catalog)), analyze=statement.analyze)
+    if statement.query is not None:
+        known(statement.query, catalog.queries, "query")
+        return session.explain(catalog.queries[statement.query], analyze=statement.analyze)
+    return session.explain(analyze=statement.analyze)
