@@ -9,7 +9,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from thalweg.compile.windows import bundled, emission_steps, inline
+from thalweg.compile.windows import bundled, emission_steps, inline, window_crews
 from thalweg.explain.data import plan_data
 from thalweg.explain.groups import window_groups
 from thalweg.explain.joins import join_views
@@ -106,8 +106,9 @@ def _results(plan: Plan) -> tuple[Result, ...]:
     passes = bundled(plan, inline(plan))
     sizes = Counter(passes.values())
     together = {i: source for i, (query, source) in passes.items() if sizes[query, source] > 1}
-    steps = emission_steps(plan)
+    statements = {i: step.sql for i, step in emission_steps(plan).items()}
+    statements |= {i: crew.sql for crew in window_crews(plan) for i in crew.emissions}
     leaders = {name: first for first, names in plan.alike.items() for name in names}
     numbers = {(e.query, e.window_id, e.begin, e.until): i for i, e in enumerate(plan.emissions)}
     found = [(e, numbers[leaders[e.query], e.window_id, e.begin, e.until]) for e in plan.emissions if e.window is not None]
-    return tuple(Result(e, steps[i].sql, together.get(i)) for e, i in found)
+    return tuple(Result(e, statements[i], together.get(i)) for e, i in found)

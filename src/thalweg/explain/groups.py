@@ -18,6 +18,7 @@ from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.groups import Kind, cheapest_kinds, grouped
 from thalweg.optimizer.planner import WindowPlanner
 from thalweg.optimizer.window_graph import WindowCoverageGraph, window_coverage_graph
+from thalweg.optimizer.window_pools import places_of
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import TIME, Fragment, Plan
 
@@ -25,7 +26,8 @@ from thalweg.plan.nodes import TIME, Fragment, Plan
 def window_groups(plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], one: str | None) -> tuple[WindowGroup, ...]:
     """The windows of a plan by (stream, predicate, keys) and kind of aggregates, or those that one query uses."""
     reader = _Reader(plan, planner, views)
-    groups = {g: queries for g, queries in grouped(plan.queries).items() if one is None or one in (q.name for q in queries)}
+    pools = {name: group for name, (group, _) in places_of(plan, plan.emissions).items()}
+    groups = {g: queries for g, queries in grouped(plan.queries, pools).items() if one is None or one in (q.name for q in queries)}
     found = [view for group, queries in groups.items() for view in reader.views(group, queries)]
     return tuple(found if one is None else (_part_of(g, one) for g in found if one in g.queries))
 
@@ -55,7 +57,7 @@ class _Reader:
         found: dict[Group, list[Node]] = {}
         for node in filter(self.plan.has_windows, self.plan.nodes):
             lifted = node if isinstance(node, Fragment) else self.plan.fragment(node.base)
-            found.setdefault(Group(lifted.source, lifted.where, lifted.columns), []).append(node)
+            found.setdefault(Group(lifted.source, lifted.where, lifted.columns, lifted.pool, lifted.words), []).append(node)
         return found
 
     def views(self, group: Group, queries: list[Query]) -> Iterable[WindowGroup]:
@@ -69,7 +71,7 @@ class _Reader:
         return WindowGroup(
             group=group,
             keys=tuple(worded(k) for k in sorted({k.expr for k in kind.queries[0].keys}, key=lambda k: k.sql)),
-            where=tuple(map(conjunct, kind.queries[0].where)),
+            where=_conditions(kind) if group.pool else tuple(map(conjunct, kind.queries[0].where)),
             queries=tuple(q.name for q in kind.queries),
             aggregates=_calls(kind),
             traits=kind.traits,
@@ -78,6 +80,11 @@ class _Reader:
             costs=mode_costs(group, kind, self.planner, expected.values()),
             statistics=known_statistics(group, self.planner),
         )
+
+
+def _conditions(kind: Kind) -> tuple[str, ...]:
+    """The conditions of a pool: too many to be said, but for how many there are."""
+    return (f"any of {len({q.where for q in kind.queries})} filters holds, told apart by query-set",)
 
 
 def _with(view: NodeView, e: StepEstimate) -> NodeView:

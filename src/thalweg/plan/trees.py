@@ -9,6 +9,7 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import part_columns
 from thalweg.model.query import Aggregate, Query
 from thalweg.plan.nodes import COUNTED, TIME, Fragment, Plan
+from thalweg.plan.pool import SET, TYPE
 
 _ROWS = Aggregate("COUNT_ROWS")
 
@@ -18,6 +19,7 @@ def column_trees(plan: Plan, fragment: Fragment) -> tuple[Expr, ...]:
     sources = {s.name: s.columns for s in plan.streams} | {r.name: r.columns for r in plan.relations}
     trees: dict[str, Expr] = {identifier(c.name): Column(c.name, c.type) for c in sources[fragment.source]}
     trees |= {e.sql: e for query, number in _askers(plan, fragment) for e in _expressions(query, number)}
+    trees |= {identifier(name): Column("query_set", TYPE) for name in (SET, *(f"{SET}{n}" for n in range(fragment.words)))}
     return tuple(trees[c] for c in fragment.columns)
 
 

@@ -33,8 +33,10 @@ def test_what_both_need_of_a_shared_fragment_is_kept() -> None:
 
 
 def test_another_condition_is_another_node() -> None:
-    plan = planned(queries(windows("x > 1"), windows("x > 2")))
+    plan = planned(queries(windows("x > 1"), windows("x > 2")), config=Config(sharing="off"))
     assert len({f.id for f in plan.fragments}) == 2
+    pooled = planned(queries(windows("x > 1"), windows("x > 2"), windows("j > 2")), config=Config(sharing="all"))
+    assert len({f.id for f in pooled.fragments}) == 2, "or two query-sets of one; other columns are other cells"
 
 
 ROWS = "SELECT l.k, r.x FROM a AS l [RANGE 1 MINUTE], b AS r [RANGE 1 MINUTE] WHERE l.k = r.k"
@@ -87,7 +89,7 @@ def test_a_dropped_query_leaves_what_others_use() -> None:
 
 
 def test_the_stages_of_planning_have_names_and_reasons_of_order() -> None:
-    assert [name for name, _ in STAGES] == ["continue", "windows", "joins", "retire", "merge", "prune"]
+    assert [name for name, _ in STAGES] == ["continue", "windows", "joins", "retire", "merge", "prune", "sets"]
 
 
 def test_what_is_written_grows_with_what_changed() -> None:
