@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cmp_to_key
+from functools import cached_property, cmp_to_key
+
+import numpy as np
 
 from thalweg.expr.constants import Constant, above, same
 from thalweg.expr.implication import said
@@ -17,6 +19,9 @@ from thalweg.model.query import Chosen
 from thalweg.plan.pool import TYPE
 
 _TIME = Column("__time", "BIGINT")
+Words = np.ndarray[tuple[int, int], np.dtype[np.uint64]]
+Places = np.ndarray[tuple[int], np.dtype[np.int64]]
+Held = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -127,63 +132,28 @@ def _compared(one: Cut, other: Cut) -> int:
 
 def _index_sql(index: Indexed, full: int) -> str:
     """By the range that a value falls into; NULL falls into none."""
-    null = _mask(mask_at(index, None, full))
-    tree = _tree(index, full, 0, len(index.cuts))
-    return f"CASE WHEN {index.subject.operand} IS NULL THEN {null} ELSE {tree} END" if index.cuts else _null_sql(index, full)
+    masks = _masks_at(index, full)
+    tree = _tree(index, masks, 0, len(index.cuts))
+    return f"CASE WHEN {index.subject.operand} IS NULL THEN {_mask(mask_at(masks, None))} ELSE {tree} END"
 
 
-def _null_sql(index: Indexed, full: int) -> str:
-    """Where all that is asked is whether the value is NULL."""
-    return f"CASE WHEN {index.subject.operand} IS NULL THEN {_mask(mask_at(index, None, full))} ELSE {_mask(mask_at(index, 0, full))} END"
-
-
-def _tree(index: Indexed, full: int, low: int, high: int) -> str:
+def _tree(index: Indexed, masks: Words, low: int, high: int) -> str:
     """A search through the cuts from `low` up to `high`, by halves."""
     if low == high:
-        return _mask(mask_at(index, 2 * low, full))
+        return _mask(mask_at(masks, 2 * low))
     middle = (low + high) // 2
     cut = index.cuts[middle].written
-    below = Call("<", (index.subject, cut), "BOOLEAN").sql
-    equal = Call("=", (index.subject, cut), "BOOLEAN").sql
-    left, right = _tree(index, full, low, middle), _tree(index, full, middle + 1, high)
-    at = _mask(mask_at(index, 2 * middle + 1, full))
+    below, equal = (Call(symbol, (index.subject, cut), "BOOLEAN").sql for symbol in ("<", "="))
+    left, right = _tree(index, masks, low, middle), _tree(index, masks, middle + 1, high)
+    at = _mask(mask_at(masks, 2 * middle + 1))
     if at == right:
         return left if left == right else f"CASE WHEN {below} THEN {left} ELSE {right} END"
     return f"CASE WHEN {below} THEN {left} WHEN {equal} THEN {at} ELSE {right} END"
 
 
-def mask_at(index: Indexed, place: int | None, full: int) -> int:
+def mask_at(masks: Words, place: int | None) -> int:
     """Who may take a row whose value is at a place: below the first cut is 0, at it 1, between it and the second 2; None is NULL."""
-    found = full
-    for atom in index.atoms:
-        if not _holds(index, atom, place):
-            found &= ~atom.bits
-    return found
-
-
-def _holds(index: Indexed, atom: Atom, place: int | None) -> bool:
-    return _is_at(atom.function, tuple(2 * _number(index, v) + 1 for v in atom.values), place)
-
-
-def _is_at(function: str, at: Sequence[int], place: int | None) -> bool:
-    """Whether a comparison with the constants at some places holds at a place."""
-    if function in ("IS NULL", "IS NOT NULL"):
-        return (place is None) == (function == "IS NULL")
-    if place is None:
-        return False
-    match function:
-        case "<>":
-            return place not in at
-        case "<":
-            return place < at[0]
-        case "<=":
-            return place <= at[0]
-        case ">":
-            return place > at[0]
-        case ">=":
-            return place >= at[0]
-        case _:
-            return place in at
+    return int(masks[0, -1 if place is None else place])
 
 
 def _number(index: Indexed, value: Constant) -> int:
@@ -221,30 +191,49 @@ class CellIndex:
 
     def _word(self, number: int) -> str:
         full = _word(self.full, number)
-        found = [f"({self._masks(i, number)})[{_place(n)} + 1]" for n, i in enumerate(self.indexed)]
+        found = [f"([{', '.join(map(str, masks[number].tolist()))}]::{TYPE}[])[{_place(n)} + 1]" for n, masks in enumerate(self._masks)]
         found += [
             f"(CASE WHEN {_held(n)} THEN {_mask(full)} ELSE {_mask(full & ~_word(bits, number))} END)"
             for n, (_, bits) in enumerate(self.alone)
         ]
         return " & ".join(found) or _mask(full)
 
-    def _masks(self, index: Indexed, number: int) -> str:
-        places = [*range(2 * len(index.cuts) + 1), None]
-        return f"[{', '.join(str(_word(mask, number)) for mask in _masks_at(index, places, self.full))}]::{TYPE}[]"
+    @cached_property
+    def _masks(self) -> list[Words]:
+        """Per expression and word, who may take a row at each place."""
+        return [_masks_at(index, self.full) for index in self.indexed]
 
 
-def _masks_at(index: Indexed, places: Sequence[int | None], full: int) -> list[int]:
-    """Who may take a row at each of some places; many atoms over many places, so each is looked up once."""
-    numbers = {cut.value: n for n, cut in enumerate(index.cuts)}
-    known = [(a, tuple(2 * (numbers[v] if v in numbers else _number(index, v)) + 1 for v in a.values)) for a in index.atoms]
-    return [_left(full, known, place) for place in places]
+def _masks_at(index: Indexed, full: int) -> Words:
+    """Who may take a row at each place among the cuts, and last where there is no value: a row of numbers per word."""
+    count, numbers = full.bit_length() // 64 + 1, {cut.value: n for n, cut in enumerate(index.cuts)}
+    places = np.arange(2 * len(index.cuts) + 2)
+    masks = np.repeat(np.array([[_word(full, w)] for w in range(count)], np.uint64), len(places), axis=1)
+    for atom in index.atoms:
+        at = [2 * (numbers[v] if v in numbers else _number(index, v)) + 1 for v in atom.values]
+        left = ~_held_at(atom.function, at, places)
+        for w in range(count):
+            if gone := _word(atom.bits, w):
+                masks[w, left] &= ~np.uint64(gone)
+    return masks
 
 
-def _left(full: int, atoms: Iterable[tuple[Atom, tuple[int, ...]]], place: int | None) -> int:
-    found = full
-    for atom, at in atoms:
-        if not _is_at(atom.function, at, place):
-            found &= ~atom.bits
+def _held_at(function: str, at: Sequence[int], places: Places) -> Held:
+    """At which places a comparison with constants at some places holds; the last place is that of NULL."""
+    null: Held = places == len(places) - 1
+    if function == "IS NULL":
+        return null
+    value: Held = ~null
+    first = at[0] if at else -1
+    compared: dict[str, Held] = {
+        "IS NOT NULL": value,
+        "<>": ~np.isin(places, at),
+        "<": places < first,
+        "<=": places <= first,
+        ">": places > first,
+        ">=": places >= first,
+    }
+    found: Held = compared.get(function, np.isin(places, at)) & value
     return found
 
 

@@ -22,6 +22,8 @@ from thalweg.plan.pool import SET
 
 WORD = 64
 MOST_WORDS = 16
+ROOM = 8
+"""A pool is opened with room for one more query in so many."""
 Where = tuple[Expr, ...]
 Place = tuple[Group, int]
 """The group that a query of a pool is planned in, and its bit."""
@@ -133,7 +135,7 @@ def _pays(queries: list[Query], prices: WindowPrices) -> bool:
 
 def _opened(stream: str, keys: tuple[str, ...], queries: Sequence[Query], different: int, known: set[str]) -> dict[str, Place]:
     """New pools, with some room for who comes next."""
-    words = min(-(-(different + different // 2) // WORD), MOST_WORDS)
+    words = min(-(-(different + different // ROOM) // WORD), MOST_WORDS)
     found: dict[str, Place] = {}
     pools: list[WindowPool] = []
     for query in queries:
