@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,33 @@ def read_results(query: Query | Life, directory: str, shared: Path | None = None
 
     They are in files of its own, and in those that it shared with others in its life.
     """
-    with_others = [] if shared is None or life is None else shared_files(shared, life.pools, life.epoch, life.ended)
-    files = sorted([(batch_of(f), f.name, f) for f in (*result_files(directory), *with_others)])
-    own = set(with_others)
-    tables = [read_part(f, query.name) if f in own else read_file(f) for _, _, f in files]
+    tables = [file.read(query.name) for file in files_of(directory, shared, life)]
     if found := [t for t in tables if t is not None]:
         return pa.concat_tables(found)
+    return empty_results(query)
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A file with results of a query, of its own or of several."""
+
+    path: Path
+    is_shared: bool
+
+    def read(self, query: str) -> pa.Table | None:
+        """The rows of the query, if it has any here."""
+        return read_part(self.path, query) if self.is_shared else read_file(self.path)
+
+
+def files_of(directory: str, shared: Path | None = None, life: Life | None = None) -> list[ResultFile]:
+    """All files that may have results of a query, oldest batch first."""
+    with_others = [] if shared is None or life is None else shared_files(shared, life.pools, life.epoch, life.ended)
+    found = [*(ResultFile(f, False) for f in result_files(directory)), *(ResultFile(f, True) for f in with_others)]
+    return sorted(found, key=lambda f: (batch_of(f.path), f.path.name))
+
+
+def empty_results(query: Query | Life) -> pa.Table:
+    """No results, with the right columns."""
     return pa.schema([pa.field(o.name, arrow_type(o.type)) for o in query.outputs]).empty_table()
 
 

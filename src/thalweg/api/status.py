@@ -19,6 +19,7 @@ from thalweg.plan.nodes import Fragment, Plan
 from thalweg.plan.trees import column_trees
 from thalweg.state import history, lives
 from thalweg.state.directory import Directory
+from thalweg.state.lives import Life
 from thalweg.state.manifest import Counts, Manifest, StateFile
 from thalweg.state.plans import plan_at
 from thalweg.state.runs import NEW, Run, last_run
@@ -145,7 +146,13 @@ def _query(query: Query, manifest: Manifest, places: Mapping[str, str]) -> Query
 def _places(session: Directory, plan: Plan, batch: int) -> dict[str, str]:
     """Where results are, by query."""
     asked = {q.name: address_of(q.into, str(session.results / q.name)) for q in plan.queries}
-    return asked | {v.name: v.directory for v in lives.read(session.queries, batch) if v.ended is None}
+    return asked | {v.name: _place(session, v) for v in lives.read(session.queries, batch) if v.ended is None}
+
+
+def _place(session: Directory, life: Life) -> str:
+    """Where results of a query are: in a directory of its own, or in files that it shares with others, one directory a pool."""
+    shared = [str(session.shared / pool) for pool in life.pools if (session.shared / pool).is_dir()]
+    return life.directory if not shared or Path(life.directory).is_dir() else shared[-1]
 
 
 def _fragments(plan: Plan, manifest: Manifest) -> tuple[FragmentStatus, ...]:

@@ -37,6 +37,15 @@ class Format(StrEnum):
     json = "json"
 
 
+class Shown(StrEnum):
+    """Formats of printed results."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
 def _version(asked: bool) -> None:
     if asked:
         from thalweg.version import __version__
@@ -131,6 +140,19 @@ def status(
     from thalweg.cli.status import show_status
 
     show_status(directory, as_json)
+
+
+@app.command()
+def results(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run.", show_default=False)],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The name of a query, live or dropped.", show_default=False)],
+    format: Annotated[Shown, typer.Option(help="How rows are printed.")] = Shown.table,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what later batches bring, until Ctrl-C.")] = False,
+) -> None:
+    """Print the results of a query, wherever they are kept."""
+    from thalweg.cli.results import show_results
+
+    show_results(directory, query, format, follow)
 
 
 @app.command()
