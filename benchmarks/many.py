@@ -22,6 +22,7 @@ from thalweg.optimizer.planner import planner_for
 from thalweg.optimizer.workload import advance, build
 from thalweg.plan.change import change_of
 from thalweg.plan.codec import dumps
+from thalweg.plan.members import without_sets
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine
@@ -64,6 +65,7 @@ def planning(select: Select) -> list[str]:
     started = process_time()
     more = advance(plan, streams, asked, planner_for(Config(), None, streams), {}, {})
     one = process_time() - started
+    plan, more = without_sets(plan), without_sets(more)  # as they are written
     change = dumps(change_of("base", plan, more))
     return [f"{bind:.2f}", f"{whole:.2f}", f"{one * 1e3:.0f}", f"{len(dumps(plan)):,}", f"{len(change):,}"]
 

@@ -25,8 +25,8 @@ from thalweg.errors import StateError
 from thalweg.model.target import address_of
 from thalweg.optimizer.planner import worth_replanning
 from thalweg.optimizer.retiring import is_retired
-from thalweg.optimizer.window_pools import base_of
 from thalweg.optimizer.workload import Planner, advance, build
+from thalweg.plan.members import base_of
 from thalweg.plan.nodes import Plan, holds_values
 from thalweg.state import lives
 from thalweg.state.directory import Directory

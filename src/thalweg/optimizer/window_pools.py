@@ -9,15 +9,16 @@ all rows that carry it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from thalweg.expr.implication import said
 from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import identifier
-from thalweg.model.query import Chosen, Query
+from thalweg.model.query import Query
 from thalweg.plan.groups import Group, group_of
-from thalweg.plan.nodes import Derived, Emission, Fragment, Plan, named
+from thalweg.plan.members import base_of
+from thalweg.plan.nodes import Emission, Plan, named
 from thalweg.plan.pool import SET
 
 WORD = 64
@@ -74,12 +75,6 @@ def judged(where: Where) -> frozenset[Expr]:
     """What conditions are about: those that compare different things share no cells, whose number is the product of all."""
     found = [{subject for subject, _, _ in said(c)} or {c} for c in where]
     return frozenset().union(*found)
-
-
-def base_of(plan: Plan, emission: Emission) -> Fragment:
-    """The fragment that a window's results are computed from, the first of them."""
-    node = plan.node(emission.nodes[0])
-    return plan.fragment(node.base) if isinstance(node, Derived) else node
 
 
 def places_of(plan: Plan, emissions: Iterable[Emission]) -> dict[str, Place]:
@@ -148,15 +143,3 @@ def _opened(stream: str, keys: tuple[str, ...], queries: Sequence[Query], differ
             assert place is not None
         found[query.name] = place
     return found
-
-
-def with_sets(plan: Plan) -> Plan:
-    """A plan whose pools of windows take the rows that their members ask for."""
-    sets: dict[str, dict[int, Where]] = {}
-    for emission in plan.emissions:
-        if emission.window is not None and emission.bit is not None:
-            sets.setdefault(base_of(plan, emission).pool, {})[emission.bit] = plan.query(emission.query).where
-    if not sets:
-        return plan
-    chosen = {pool: tuple(Chosen(bit, own[bit]) for bit in sorted(own)) for pool, own in sets.items()}
-    return replace(plan, fragments=tuple(replace(f, sets=chosen[f.pool]) if f.pool in chosen and f.words else f for f in plan.fragments))

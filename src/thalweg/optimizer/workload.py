@@ -15,8 +15,9 @@ from thalweg.optimizer.pooling import Surroundings, pooled_joins
 from thalweg.optimizer.pools import Prices
 from thalweg.optimizer.retiring import retire, retired_names
 from thalweg.optimizer.window_nodes import window_nodes
-from thalweg.optimizer.window_pools import WindowPrices, placed_windows, with_sets
+from thalweg.optimizer.window_pools import WindowPrices, placed_windows
 from thalweg.plan.graph import pruned, united
+from thalweg.plan.members import with_sets
 from thalweg.plan.nodes import Emission, Plan
 from thalweg.statistics.known import Known
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from thalweg.plan.change import PlanChange, applied, change_of
 from thalweg.plan.codec import dumps, loads
+from thalweg.plan.members import with_sets, without_sets
 from thalweg.plan.nodes import Plan
 from thalweg.state.checks import damaged, digest, missing
 from thalweg.state.local import LocalStore
@@ -38,11 +39,11 @@ class PlanLog:
         for change in reversed(changes):
             at = applied(at, change)
         self._last, self.chain = at, tuple(reversed(chain))
-        return at
+        return with_sets(at)
 
     def write(self, plan: Plan, batch: int) -> str:
         """Log the plan that follows the last; returns its name. What is there under that name already is the same plan."""
-        follows = bool(self.chain) and len(self.chain) < LONGEST
+        follows, plan = bool(self.chain) and len(self.chain) < LONGEST, without_sets(plan)
         written = change_of(self.chain[-1], self._last, plan) if follows else plan
         text = dumps(written).encode()
         name = f"{batch:012d}-{digest(text)}.json"
@@ -81,7 +82,7 @@ def _content(store: Store, name: str, root: str) -> Plan | PlanChange:
 def plan_at(path: Path) -> Plan:
     """The plan in a file."""
     content = _content(LocalStore(path.parent), path.name, str(path.parent))
-    return applied(known_plan(path.parent / content.base), content) if isinstance(content, PlanChange) else content
+    return with_sets(applied(known_plan(path.parent / content.base), content) if isinstance(content, PlanChange) else content)
 
 
 @lru_cache(maxsize=4)
