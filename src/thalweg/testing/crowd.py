@@ -21,9 +21,9 @@ JOINED = "FROM s [RANGE {n} SECONDS], r [RANGE 2 SECONDS]"
 SELECTS = (
     "SELECT k, window_end, SUM(v) AS total, COUNT(*) AS n FROM s WHERE v % {m} = 0 GROUP BY k, TUMBLE '{n} seconds'",
     "SELECT window_id, window_end, MAX(v) AS high FROM r GROUP BY WINDOWS(TUMBLE '2 seconds', HOP '{n} seconds' BY '1 second')",
-    "SELECT k, window_start, COUNT(DISTINCT v) AS values FROM s GROUP BY k, HOP '{n} seconds' BY '1 second'",
+    "SELECT k, window_start, COUNT(DISTINCT v) AS values FROM s WHERE v > {m} GROUP BY k, HOP '{n} seconds' BY '1 second'",
     f"SELECT s.k, s.v, r.at AS replied {JOINED} WHERE s.v = r.v AND s.k < {{m}}",
-    f"SELECT s.k, COUNT(*) AS n, SUM(r.v) AS total {JOINED} WHERE s.v = r.v GROUP BY s.k EVERY 1 SECOND",
+    f"SELECT s.k, COUNT(*) AS n, SUM(r.v) AS total {JOINED} WHERE s.v = r.v AND r.k <> {{m}} GROUP BY s.k EVERY 1 SECOND",
     f"SELECT r.k, MAX(s.v) AS high {JOINED} WHERE s.k = r.k AND s.v > r.v GROUP BY r.k EVERY 2 SECONDS",
 )
 
