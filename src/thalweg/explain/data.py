@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thalweg.explain.join_data import join_data
-from thalweg.explain.model import KnownStatistics, ModeCosts, PlanView, Result, WindowGroup
+from thalweg.explain.model import KnownStatistics, ModeCosts, PlanView, PoolView, Result, WindowGroup
 from thalweg.explain.node_data import node_data, rounded, times_data
 from thalweg.explain.summary import shares
 from thalweg.explain.words import scientific
@@ -25,12 +25,20 @@ def plan_data(view: PlanView) -> dict[str, Any]:
         "alike": [list(names) for names in view.alike if len(names) > 1],
         "shares": {q: rounded({"cost": s.cost, "work_ms": s.nanos / 1e6, "state_rows": s.state_rows}) for q, s in shares(view).items()},
     }
+    if view.pools:
+        data["pools"] = [_pool(p) for p in view.pools]
     if view.joins:
         data["joins"] = [join_data(j) for j in view.joins]
     if view.batch is not None:
         data["batch"] = view.batch
         data["measured"] = {"emit": times_data(view.emitted or {}), "scan": times_data(view.scanned or {})}
     return data
+
+
+def _pool(view: PoolView) -> dict[str, Any]:
+    costs = {"together_ms": view.together / 1e6, "apart_ms": view.apart / 1e6}
+    marginal = {} if view.marginal is None else {"marginal_ms": view.marginal / 1e6}
+    return {"id": view.id, "queries": list(view.queries), **rounded({**costs, **marginal})}
 
 
 def _windows(groups: tuple[WindowGroup, ...]) -> dict[str, Any]:

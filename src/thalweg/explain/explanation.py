@@ -17,6 +17,7 @@ from thalweg.explain.measured import LastBatch
 from thalweg.explain.mermaid import flowchart
 from thalweg.explain.model import PlanView, Result
 from thalweg.explain.nodes import node_views
+from thalweg.explain.pools import pool_views
 from thalweg.explain.steps import plan_steps
 from thalweg.explain.svg import picture
 from thalweg.explain.text import plan_text
@@ -98,6 +99,7 @@ def plan_view(plan: Plan, planner: WindowPlanner, query: str | None = None, meas
         batch=measured.batch if measured is not None else None,
         emitted=last.all("emit"),
         scanned=last.all("scan"),
+        pools=pool_views(plan, planner, query),
     )
 
 

@@ -265,11 +265,24 @@ class Result:
 
 
 @dataclass(frozen=True)
+class PoolView:
+    """A pool: its queries, and nanoseconds per second of stream that they are expected to cost as one and apart. `marginal`: what would be
+    saved without the one query that is explained."""
+
+    id: str
+    queries: tuple[str, ...]
+    together: float
+    apart: float
+    marginal: float | None = None
+
+
+@dataclass(frozen=True)
 class PlanView:
     """A plan as EXPLAIN shows it: groups of windows, and joins, over nodes that they share.
 
     nodes: all that is kept, in the order of computation. steps: every statement in the order of running. alike: the queries that
-    ask the same, explained or not. `emitted` and `scanned` are measured, by query and by stream.
+    ask the same, explained or not. pools: the queries that are computed as one.
+    `emitted` and `scanned` are measured, by query and by stream.
     """
 
     mode: str
@@ -282,6 +295,7 @@ class PlanView:
     batch: int | None = None
     emitted: Times | None = None
     scanned: Times | None = None
+    pools: tuple[PoolView, ...] = ()
 
     @property
     def windowed(self) -> tuple[str, ...]:

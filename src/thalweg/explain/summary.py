@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from thalweg.explain.join_costs_text import millis
 from thalweg.explain.join_words import columns_text
 from thalweg.explain.model import NodeView, PlanView
+from thalweg.explain.pools import pool_lines
 from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, cut, joined, labelled, listed, number, short_id, window_text
 from thalweg.plan.nodes import Derived, Fragment
 
@@ -72,6 +73,7 @@ def summary_lines(view: PlanView) -> Iterator[str]:
         yield from labelled("state", f"{number(sum(s.state_rows for s in shares(view).values()))} rows expected")
         yield from labelled("cost", joined(_costs(view)))
     yield from alike_lines(view)
+    yield from pool_lines(view.pools)
     yield from shared_lines(view)
     if is_folded(view):
         yield ""

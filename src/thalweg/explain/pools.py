@@ -1,0 +1,50 @@
+"""Queries that are computed as one, as EXPLAIN shows them: who they are, what they cost together and apart, and what one of them adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from thalweg.explain.join_costs_text import millis
+from thalweg.explain.model import PoolView
+from thalweg.explain.words import counted, labelled, listed, short_id
+from thalweg.model.query import Query
+from thalweg.optimizer.planner import WindowPlanner
+from thalweg.plan.members import base_of
+from thalweg.plan.nodes import Plan
+
+MOST = 6
+"""Pools that are listed."""
+
+
+def pool_views(plan: Plan, planner: WindowPlanner, one: str | None) -> tuple[PoolView, ...]:
+    """The pools of a plan, or those of one query."""
+    members: dict[str, dict[str, None]] = {}
+    for e in plan.emissions:
+        if e.bit is not None:
+            pool = base_of(plan, e).pool if e.window is not None else plan.join(e.nodes[0]).pool
+            members.setdefault(pool, {})[e.query] = None
+    return tuple(_view(plan, planner, pool, tuple(names), one) for pool, names in members.items() if one is None or one in names)
+
+
+def _view(plan: Plan, planner: WindowPlanner, pool: str, names: tuple[str, ...], one: str | None) -> PoolView:
+    asked = [plan.query(name) for name in names]
+    together: Callable[[Sequence[Query]], float] = planner.windows_together if asked[0].windows else planner.together
+    apart: Callable[[Query], float] = planner.windows_apart if asked[0].windows else planner.apart
+    whole = together(asked)
+    rest = [q for q in asked if q.name != one]
+    marginal = None if one is None else whole - (together(rest) if rest else 0.0)
+    return PoolView(pool, names, whole, sum(map(apart, asked)), marginal)
+
+
+def pool_lines(pools: Sequence[PoolView]) -> Iterator[str]:
+    """A line a pool."""
+    for i, p in enumerate(pools[:MOST]):
+        costs = f"{millis(p.together)} ms/s as one, {millis(p.apart)} apart"
+        saved = f"; without this one {millis(max(p.marginal, 0.0))} ms/s less" if p.marginal is not None else ""
+        yield from labelled("" if i else "pools", f"{short_id(p.id)} of {_members(p)}: {costs}{saved}")
+    if len(pools) > MOST:
+        yield from labelled("", f"... and {counted(len(pools) - MOST, 'more pool')}")
+
+
+def _members(pool: PoolView) -> str:
+    return f"{counted(len(pool.queries), 'query', 'queries')} ({listed(pool.queries, 40)})"
