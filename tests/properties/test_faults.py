@@ -108,6 +108,35 @@ def test_crash_of_joins(point: str, tmp_path: Path) -> None:
     assert_nothing_left_over(engine, tmp_path)
 
 
+MANY = f"""
+{JOINS.partition("CREATE QUERY")[0]}
+{"".join(f"CREATE QUERY pairs{i} AS SELECT s.k, r.v AS w FROM s [RANGE 1 SECOND], r [RANGE {1 + i % 3} SECONDS] WHERE s.k = r.k AND s.v > {i};" for i in range(10))}
+{"".join(f"CREATE QUERY groups{i} AS SELECT s.k, COUNT(*) AS n FROM s [RANGE 4 SECONDS], r [RANGE 4 SECONDS] WHERE s.k = r.k AND r.v > {i} GROUP BY s.k EVERY 2 SECONDS;" for i in range(10))}
+{"".join(f"CREATE QUERY windows{i} AS SELECT k, window_end, COUNT(*) AS n FROM s WHERE v > {i} GROUP BY k, TUMBLE '2 seconds';" for i in range(10))}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("point", [p for p in POINTS if "results" in p or p.startswith("driver:")])
+def test_crash_of_pools(point: str, tmp_path: Path) -> None:
+    """Files that ten queries share are shown once, with every row of each of them."""
+    engine = engine_at(tmp_path, MANY, Config(sharing="all"))
+    streams, fed, reached = {s.name: s for s in engine.streams}, join_batches(), 0
+    for batch in fed:
+        chunks = [(n, str(write_batches(tmp_path / "in" / n, streams[n], [t])[0])) for n, t in batch.items()]
+        reached += feed(engine, chunks, point)
+    assert reached > 0 and len({f.pool for f in engine.runner.plan.fragments}) == 3
+    assert list((tmp_path / "run" / "shared").glob("*/*.parquet")) and not list((tmp_path / "run" / "results").iterdir())
+    for query in engine.queries:
+        if query.windows:
+            expected = reference(query, streams["s"], [b["s"] for b in fed if "s" in b])
+        else:
+            expected = reference_join(query, streams, fed)
+        compare(engine.results(query), expected)
+        assert engine.runner.manifest.queries[query.name].rows == expected.num_rows
+    engine.restart()
+    assert_nothing_left_over(engine, tmp_path)
+
+
 def join_batches() -> list[dict[str, pa.Table]]:
     """Both streams in a batch, and batches of one alone; `r` has other values and lags behind by a batch."""
     tables = batches()

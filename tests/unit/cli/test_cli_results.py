@@ -28,11 +28,11 @@ def feed(session: LocalSession, root: Path, second: int) -> None:
 
 @pytest.fixture
 def session(tmp_path: Path) -> LocalSession:
-    """Four queries in one pool, one of which has a directory of its own, after three batches."""
+    """Ten queries in one pool, one of which has a directory of its own, after three batches."""
     session = LocalSession(tmp_path / "run", 1)
     session.set("plan.sharing", "all")
     session.sql(f"CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{tmp_path / 'in'}', time = 'at')")
-    for i in range(3):
+    for i in range(9):
         session.query(SELECT.format(i), name=f"q{i}")
     session.sql(f"CREATE QUERY own {ONE_MORE.format(tmp_path / 'own')}")
     for second in range(3):
@@ -60,7 +60,7 @@ def test_a_query_with_a_directory_has_its_files_there(session: LocalSession, tmp
     files = sorted((tmp_path / "own").glob("batch-*.parquet"))
     assert files and pa.concat_tables(map(pq.read_table, files)).equals(session.handle("own").results())
     shared = list((tmp_path / "run" / "shared").rglob("batch-*.parquet"))
-    assert len(shared) == 2, "one for the three others, per batch that closed a window"
+    assert len(shared) == 2, "one for the nine others, per batch that closed a window"
 
 
 def test_an_unknown_query_is_told_with_those_there_are(session: LocalSession, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from thalweg.plan.nodes import Plan
 
 POOL = "pool:"
 """Stands before the name of a pool where the name of a query could stand."""
+FEW = 8
+"""Queries up to which each has files of its own."""
 
 
 def show(task: Task, report: Notes, queries: Iterable[str], table: pa.Table, stage_name: str) -> int:
@@ -26,8 +28,9 @@ def show(task: Task, report: Notes, queries: Iterable[str], table: pa.Table, sta
 
 
 def show_shared(task: Task, report: Notes, plan: Plan, pool: str, table: pa.Table, parts: Mapping[str, Part], stage_name: str) -> int:
-    """Stage a result with query-sets: as one file for the queries that have no place of their own, for the others each its rows."""
+    """Stage a result with query-sets: as one file for many queries that have no place of their own, else for each its rows."""
     own = {q: p for q, p in parts.items() if plan.query(q).into is not None}
+    own = dict(parts) if len(parts) - len(own) <= FEW else own
     for query, part in own.items() if table.num_rows else ():
         show(task, report, [query], chosen(table, part), stage_name)
     rest = {q: p for q, p in parts.items() if q not in own}
