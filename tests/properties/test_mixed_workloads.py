@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -117,19 +118,23 @@ def change(draw: Any, run: Run) -> None:
             run.restart(draw(hs.sampled_from([1, 2, 3])))
 
 
-@given(data=hs.data(), seed=hs.integers(0, 10**6))
-def test_whoever_comes_and_goes(data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    random = Random(seed)
-    run = Run(tmp_path_factory.mktemp("mixed"), data.draw(hs.sampled_from([1, 2, 3])))
-    second = 0.0
-    run.create(data.draw(selects))
-    for _ in range(data.draw(hs.integers(4, 9))):
-        change(data.draw, run)
+def live_through(draw: Any, run: Run, change: Callable[[Any, Run], None], seed: int) -> None:
+    """Some batches, with a change before each; then everybody's results are compared with the definition."""
+    random, second = Random(seed), 0.0
+    for _ in range(draw(hs.integers(4, 9))):
+        change(draw, run)
         run.feed({n: rows(random, second, random.randrange(12)) for n in ("s", "r")})
-        second += data.draw(hs.sampled_from([0.5, 1, 2, 4]))
+        second += draw(hs.sampled_from([0.5, 1, 2, 4]))
     run.feed({n: rows(random, second + 20, 1) for n in ("s", "r")})
     run.check()
     run.session.close()
+
+
+@given(data=hs.data(), seed=hs.integers(0, 10**6))
+def test_whoever_comes_and_goes(data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    run = Run(tmp_path_factory.mktemp("mixed"), data.draw(hs.sampled_from([1, 2, 3])))
+    run.create(data.draw(selects))
+    live_through(data.draw, run, change, seed)
 
 
 @pytest.mark.parametrize("select", [s.format(n=3) for s in SELECTS])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import Run, rows
+from test_mixed_workloads import Run, live_through, rows
 
 CONDITIONS = (
     "v < {a}",
@@ -74,19 +74,11 @@ def change(draw: Any, run: Run) -> None:
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))
 def test_pools_equal_the_definition(data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    random = Random(seed)
     run = Run(tmp_path_factory.mktemp("pools"), data.draw(hs.sampled_from([1, 2, 3])))
     run.session.set("plan.sharing", data.draw(hs.sampled_from(["all", "best"])))
     for text in data.draw(hs.lists(texts(), min_size=2, max_size=6)):
         run.create(text)
-    second = 0.0
-    for _ in range(data.draw(hs.integers(4, 9))):
-        change(data.draw, run)
-        run.feed({n: rows(random, second, random.randrange(12)) for n in ("s", "r")})
-        second += data.draw(hs.sampled_from([0.5, 1, 2, 4]))
-    run.feed({n: rows(random, second + 20, 1) for n in ("s", "r")})
-    run.check()
-    run.session.close()
+    live_through(data.draw, run, change, seed)
 
 
 @pytest.mark.parametrize("sharing", ["all", "best", "off"])
