@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from thalweg.model.query import Query
+from thalweg.model.query import Chosen, Query
 from thalweg.optimizer.join_nodes import Choices, handed_over, join_nodes, may_hand_over, starts_of, succeeded, successor
 from thalweg.optimizer.pools import Begins, Pool, Prices, emission_of, nodes_of, placed, pool_of, running_pools
 from thalweg.plan.graph import united
-from thalweg.plan.nodes import Emission, Plan
+from thalweg.plan.nodes import Emission, Join, Plan
 from thalweg.plan.pool import pooled
 
 Running = Mapping[str, list[Emission]]
@@ -87,7 +87,12 @@ def _moved(query: Query, pool: Pool, join: str, running: Running) -> tuple[Emiss
 
 def _is_as_before(old: Plan, id: str, pool: Pool) -> bool:
     join = old.join(id)
-    return {m.bit for m in pool.members} == {c.bit for c in old.fragment(join.sides[0]).sets} and pool.resting == join.resting
+    return {m.bit for m in pool.members} == {c.bit for c in _taken(old, join)} and pool.resting == join.resting
+
+
+def _taken(old: Plan, join: Join) -> tuple[Chosen, ...]:
+    """What members take of the first stream of a pool's join."""
+    return next(side.sets for side in map(old.fragment, join.sides) if not side.static)
 
 
 def _changed(

@@ -88,7 +88,8 @@ def pool_of(queries: Sequence[Query], prices: Prices, starts: Sequence[Starts], 
 
 def nodes_of(pool: Pool) -> Plan:
     """The fragments and the join of a pool."""
-    asked, choice = pooled(pool.shape, pool.id, pool.members), pool.choice
+    gone = [Member(r.query, r.bit, r.starts) for r in pool.resting if r.query is not None]
+    asked, choice = pooled(pool.shape, pool.id, pool.members, gone), pool.choice
     sides = sides_of(asked, choice.early)
     evaluate = "rows" if asked.every is None else choice.evaluate
     ids = tuple(s.id for s in sides)
@@ -130,14 +131,19 @@ def _running(
 ) -> Pool:
     sets = [{c.bit: c.begin for c in old.fragment(side).sets} for side in join.sides]
     members = tuple(Member(queries[e.query], e.bit or 0, tuple(s.get(e.bit or 0) for s in sets)) for e in mine)
-    left = set(sets[0]) - {m.bit for m in members}
-    gone = [Resting(bit, starts_of(join.asked, begins)) for bit in sorted(left)]
+    left = set(sets[_first_stream(join)]) - {m.bit for m in members}
+    asked = {} if join.asked.every is None else {e.bit: old.query(e.query) for e in old.users(join.id)}
+    gone = [Resting(bit, starts_of(join.asked, begins), asked.get(bit)) for bit in sorted(left)]
     rested = [r for r in join.resting if _is_forgotten(old, join, r, oldest)]
     floor = tuple(max((s for s in (at, *(r.starts[n] for r in rested)) if s is not None), default=None) for n, at in enumerate(join.begins))
     resting = (*(r for r in join.resting if r not in rested), *gone)
     early = tuple(old.fragment(s).early for s in join.sides)
     choice = JoinChoice(early, join.evaluate, join.method, join.invalidate, join.order)
     return Pool(join.pool, unpooled(join.asked), choice, members, resting, floor, join.takes_over)
+
+
+def _first_stream(join: Join) -> int:
+    return next(n for n, given in enumerate(join.asked.inputs) if given.is_stream)
 
 
 def _is_forgotten(old: Plan, join: Join, resting: Resting, oldest: Mapping[str, int]) -> bool:

@@ -133,10 +133,14 @@ def derived_id(parent: str, window: Window, how: str) -> str:
 
 @dataclass(frozen=True)
 class Resting:
-    """A bit of a pool that no member has and rows may still carry: those before these event times, per input."""
+    """A bit of a pool that no member has and rows may still carry: those before these event times, per input.
+
+    What its `query` asked of tables and of joined rows is asked on until then: pairs must leave totals as they entered them.
+    """
 
     bit: int
     starts: tuple[int | None, ...]
+    query: Query | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ MEMBER = "__member"
 TYPE = "UBIGINT"
 BITS = 64
 """Members of one pool: as many as a number has bits."""
+ALL = (1 << BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,10 @@ def fits(query: Query, shape: Query) -> bool:
     return read <= set(shape.columns) and set(asked.aggregates) <= set(shape.aggregates)
 
 
-def pooled(shape: Query, pool: str, members: Sequence[Member]) -> Query:
-    """The query of a pool."""
-    inputs = tuple(_input(given, n, pool, members) for n, given in enumerate(shape.inputs))
-    whole = _set_term(shape, members)
+def pooled(shape: Query, pool: str, members: Sequence[Member], gone: Sequence[Member] = ()) -> Query:
+    """The query of a pool. Rows of those that are gone may still be there: nothing of them may change but that no more come."""
+    inputs = tuple(_input(given, n, pool, members if given.is_stream else (*members, *gone)) for n, given in enumerate(shape.inputs))
+    whole = _set_term(shape, (*members, *gone))
     bare = _set_term(shape, ()) if shape.every is None else whole
     nonzero = Term(Call("<>", (bare.expr, number(0)), "BOOLEAN"), bare.columns)
     shown = (*outputs_of(members), Output(SET, whole.expr)) if shape.every is None else ()
@@ -137,13 +138,12 @@ def _set_term(shape: Query, members: Sequence[Member]) -> Term:
     expr: Expr = Column(joined_name("i0", SET), TYPE)
     for ref in refs[1:]:
         expr = Call("&", (expr, Column(joined_name(f"i{ref.input}", SET), TYPE)), TYPE)
-    full, residues = 0, dict[Term, int]()
+    residues: dict[Term, int] = {}
     for member in members:
-        full |= 1 << member.bit
         for term in core(member.query).residue:
             residues[term] = residues.get(term, 0) | 1 << member.bit
     for term, bits in residues.items():
-        mask = Case(((term.expr, number(full)),), TYPE, number(full & ~bits))
+        mask = Case(((term.expr, number(ALL)),), TYPE, number(ALL & ~bits))
         expr = Call("&", (expr, mask), TYPE)
     read = sorted({*refs, *(c for t in residues for c in t.columns)})
     return Term(expr, tuple(read))
