@@ -191,6 +191,8 @@ class CellIndex:
 
     def _word(self, number: int) -> str:
         full = _word(self.full, number)
+        if not full:  # room for queries to come
+            return _mask(0)
         found = [f"([{', '.join(map(str, masks[number].tolist()))}]::{TYPE}[])[{_place(n)} + 1]" for n, masks in enumerate(self._masks)]
         found += [
             f"(CASE WHEN {_held(n)} THEN {_mask(full)} ELSE {_mask(full & ~_word(bits, number))} END)"

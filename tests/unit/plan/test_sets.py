@@ -9,7 +9,7 @@ import duckdb
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from thalweg.compile.sets import indexes, set_sql
+from thalweg.compile.sets import CellIndex, indexes, set_sql
 from thalweg.model.query import Chosen
 from thalweg.testing.bound import bind_statements
 
@@ -94,3 +94,9 @@ def test_conditions_on_one_column_are_one_search() -> None:
     assert len(indexed) == 1 and len(indexed[0].cuts) == 40
     assert [bits for _, bits in alone] == [3 << 40], "each distinct condition once"
     assert set_sql(sets).count("LIKE") + set_sql(sets).count("~~") + set_sql(sets).count("starts_with") <= 1
+
+
+def test_words_without_a_query_are_empty() -> None:
+    index = CellIndex.of([Chosen(0, chosen(["i > 1"])[0].where), Chosen(70, chosen(["i > 2"])[0].where)])
+    words = index.words(4)
+    assert words[2:] == ["0::UBIGINT", "0::UBIGINT"] and all("[" in w for w in words[:2])
