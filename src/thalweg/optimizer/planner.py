@@ -77,7 +77,7 @@ class WindowPlanner:
 
     def apart(self, query: Query) -> float:
         """The cost of a join query alone, per second of stream."""
-        return self.considered(query)[0].estimate.nanos + alone_cost(self.known, query)
+        return self._cheapest(query, join_statistics(self.known, query)) + alone_cost(self.known, query)
 
     def together(self, queries: Sequence[Query]) -> float:
         """The cost of join queries of one pattern as one, per second of stream."""
