@@ -41,7 +41,7 @@ def pooled_joins(
     """The plans of joins that are new or planned again, and the queries whose emissions are among these now."""
     leaving = [e for e in old.emissions if e.query in around.replaced]
     staying = [*(e for mine in running.values() for e in mine), *leaving]
-    pools = running_pools(old, staying, around.queries, around.begins, around.frontiers)
+    pools = running_pools(old, staying, around.begins, around.frontiers)
     planner, ids = around.planner, {p.id for p in pools.values()}
     apart = planner.sharing == "off"
     changes = [] if apart else [_changed(old, id, pool, again, running, ids, around) for id, pool in pools.items()]

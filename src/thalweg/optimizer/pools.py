@@ -114,23 +114,20 @@ def emission_of(pool: Pool, join: str, query: Query, born: Starts) -> Emission:
     return Emission(query.name, (join,), begin=first_whole(query, member.starts), born=born, bit=member.bit)
 
 
-def running_pools(
-    old: Plan, staying: Sequence[Emission], queries: Mapping[str, Query], begins: Begins, frontiers: Begins
-) -> dict[str, Pool]:
+def running_pools(old: Plan, staying: Sequence[Emission], begins: Begins, frontiers: Begins) -> dict[str, Pool]:
     """The pools of a plan with the members that stay, by the ids of their joins."""
     found, oldest = {}, needed(old, frontiers) if any(j.pool for j in old.joins) else {}
     for join in old.joins:
         if join.pool:
             mine = [e for e in staying if e.nodes[0] == join.id]
-            found[join.id] = _running(old, join, mine, queries, begins, oldest)
+            found[join.id] = _running(old, join, mine, begins, oldest)
     return found
 
 
-def _running(
-    old: Plan, join: Join, mine: Sequence[Emission], queries: Mapping[str, Query], begins: Begins, oldest: Mapping[str, int]
-) -> Pool:
+def _running(old: Plan, join: Join, mine: Sequence[Emission], begins: Begins, oldest: Mapping[str, int]) -> Pool:
+    """A pool as it runs: its members ask what they asked, whatever takes their place."""
     sets = [{c.bit: c.begin for c in old.fragment(side).sets} for side in join.sides]
-    members = tuple(Member(queries[e.query], e.bit or 0, tuple(s.get(e.bit or 0) for s in sets)) for e in mine)
+    members = tuple(Member(old.query(e.query), e.bit or 0, tuple(s.get(e.bit or 0) for s in sets)) for e in mine)
     left = set(sets[_first_stream(join)]) - {m.bit for m in members}
     asked = {} if join.asked.every is None else {e.bit: old.query(e.query) for e in old.users(join.id)}
     gone = [Resting(bit, starts_of(join.asked, begins), asked.get(bit)) for bit in sorted(left)]

@@ -96,9 +96,10 @@ def placed_windows(
     running = places_of(old, emissions)
     found = {q.name: running[q.name] for q in queries if q.name in running and old.query(q.name).where == q.where}
     pools: dict[str, WindowPool] = {}
-    for name, (group, bit) in running.items():
-        keys = group.keys[: len(group.keys) - group.words]
-        pools.setdefault(group.pool, WindowPool(group.pool, group.stream, keys, group.words)).bits[bit] = old.query(name).where
+    for emission in emissions:  # of a query that goes from one pool to another both bits are taken
+        for name, (group, bit) in places_of(old, [emission]).items():
+            keys = group.keys[: len(group.keys) - group.words]
+            pools.setdefault(group.pool, WindowPool(group.pool, group.stream, keys, group.words)).bits[bit] = old.query(name).where
     left: dict[tuple[str, tuple[str, ...], frozenset[Expr]], list[Query]] = {}
     for query in queries:
         if query.name not in found:
