@@ -19,6 +19,8 @@ from thalweg.model.query import Chosen
 from thalweg.plan.pool import TYPE
 
 _TIME = Column("__time", "BIGINT")
+MOST_CONSTANTS = 64
+"""Constants of one condition up to which they are cuts of an index; the engine looks a longer list up by itself."""
 Words = np.ndarray[tuple[int, int], np.dtype[np.uint64]]
 Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 Held = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -87,7 +89,8 @@ def indexes(sets: Sequence[Chosen]) -> tuple[list[Indexed], list[tuple[Expr, int
     by_subject: dict[Expr, list[tuple[Expr, int]]] = {}
     alone: list[tuple[Expr, int]] = []
     for condition, bits in asked.items():
-        subjects = {subject for subject, _, _ in said(condition)}
+        known = list(said(condition))
+        subjects = {subject for subject, _, values in known if sum(len(v) for _, _, v in known) <= MOST_CONSTANTS}
         (by_subject.setdefault(subjects.pop(), []) if len(subjects) == 1 else alone).append((condition, bits))
     found = []
     for subject, conditions in by_subject.items():
@@ -182,7 +185,7 @@ class CellIndex:
     @property
     def columns(self) -> list[str]:
         """What tells cells apart: the place of each expression among its cuts, and whether each other condition holds."""
-        found = [f"({_place_sql(i)})::USMALLINT AS {_place(n)}" for n, i in enumerate(self.indexed)]
+        found = [f"({_place_sql(i)})::INTEGER AS {_place(n)}" for n, i in enumerate(self.indexed)]
         return found + [f"coalesce({c.sql}, FALSE) AS {_held(n)}" for n, (c, _) in enumerate(self.alone)]
 
     def words(self, count: int) -> list[str]:

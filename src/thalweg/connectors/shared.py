@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from thalweg.connectors.parquet import read_file
 from thalweg.plan.pool import MEMBER, SET
@@ -69,7 +68,8 @@ def batch_of(path: Path) -> int:
 
 
 def read_part(path: Path, query: str) -> pa.Table | None:
-    """The rows of a query in a shared file; None where it has none of its rows."""
-    said = (pq.read_schema(path).metadata or {}).get(MEMBERS)
+    """The rows of a query in a shared file; None where it has none of its rows. The file is checked before it is asked."""
+    table = read_file(path)
+    said = (table.schema.metadata or {}).get(MEMBERS)
     part = json.loads(said).get(query) if said else None
-    return None if part is None else chosen(read_file(path), Part(**part))
+    return None if part is None else chosen(table, Part(**part))

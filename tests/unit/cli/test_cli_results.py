@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg.errors import StateError
 from thalweg.testing.local import LocalSession
 
 SELECT = "SELECT k, window_end, COUNT(*) AS n FROM s WHERE v > {} GROUP BY k, TUMBLE '1 second'"
@@ -61,6 +62,15 @@ def test_a_query_with_a_directory_has_its_files_there(session: LocalSession, tmp
     assert files and pa.concat_tables(map(pq.read_table, files)).equals(session.handle("own").results())
     shared = list((tmp_path / "run" / "shared").rglob("batch-*.parquet"))
     assert len(shared) == 2, "one for the nine others, per batch that closed a window"
+
+
+def test_damage_of_a_shared_file_is_told_whatever_it_hits(session: LocalSession, tmp_path: Path) -> None:
+    file = sorted((tmp_path / "run" / "shared").rglob("batch-*.parquet"))[0]
+    whole = file.read_bytes()
+    for place in range(0, len(whole), 97):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        with pytest.raises(StateError, match=file.name):
+            session.handle("q1").results()
 
 
 def test_an_unknown_query_is_told_with_those_there_are(session: LocalSession, tmp_path: Path) -> None:

@@ -100,3 +100,9 @@ def test_words_without_a_query_are_empty() -> None:
     index = CellIndex.of([Chosen(0, chosen(["i > 1"])[0].where), Chosen(70, chosen(["i > 2"])[0].where)])
     words = index.words(4)
     assert words[2:] == ["0::UBIGINT", "0::UBIGINT"] and all("[" in w for w in words[:2])
+
+
+def test_a_long_list_is_asked_by_itself() -> None:
+    sets = chosen([f"i IN ({', '.join(map(str, range(n, n + 40_000)))})" for n in (0, 5)] + ["i > 3", "i < 2"])
+    indexed, alone = indexes(sets)
+    assert [len(i.cuts) for i in indexed] == [2] and len(alone) == 2
