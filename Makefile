@@ -24,22 +24,30 @@ java:
 demo: setup  ## an auction workload, a handful of windowed queries, their plan and their results
 	$(BIN)/thalweg demo
 
+console: setup  ## the same workload over events of now, as a service with a console: prints the link
+	$(BIN)/thalweg demo --serve
+
 test: setup  ## all tests
-	$(BIN)/pytest
+	$(BIN)/pytest --durations=12
 
 check: setup  ## what CI runs: lint, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --durations=12
 
 unit: setup  ## the tests that need no Spark, in seconds
 	$(BIN)/pytest tests/unit src
 
-soak: setup  ## hours: fifty kills, crowds of threads, 1,000 flipped bits, 100,000 mutated statements, each compared with the definition
+soak: setup  ## hours: fifty kills, full disks with kills, crowds of threads, 200 schedules of changes, 2,000 flipped bits, 100,000 mutated statements, bad rows, each compared with the definition
 	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py --timeout 7200
+	THALWEG_DISK_KILLS=50 $(BIN)/pytest tests/spark/test_disk_kill.py --timeout 7200
 	THALWEG_CROWD=5 $(BIN)/pytest tests/spark/test_crowd.py --timeout 7200
 	THALWEG_FLIPS=1000 $(BIN)/pytest tests/properties/test_flipped_bits.py --timeout 7200
+	THALWEG_CHECKPOINT_FLIPS=10 $(BIN)/pytest tests/spark/test_checkpoint_damage.py --timeout 7200
+	THALWEG_EXAMPLES=5000 $(BIN)/pytest tests/properties/test_bad_rows.py --timeout 7200
+	THALWEG_SCHEDULES=200 $(BIN)/pytest tests/properties/test_change_schedules.py --timeout 7200
+	THALWEG_SCHEDULES=200 $(BIN)/pytest tests/properties/test_histories.py --timeout 7200
 	THALWEG_STATEMENTS=100000 $(BIN)/pytest tests/unit/sql/test_sql_mutations.py --timeout 7200
 
 steady: setup  ## five minutes of joins on Spark: time of a batch and state over time (ARGS="--minutes 1")
@@ -64,6 +72,9 @@ bench-joins: setup  ## joins: every plan against the papers and native Spark (--
 bench-sharing: setup  ## many queries: groups by cost against every query alone and native Spark (--quick --parts joins for minutes)
 	$(BIN)/python -m benchmarks.sharing $(ARGS)
 
+bench-adhoc: setup  ## queries created and dropped at a rate while batches run: what grows, how long until they are in force (--engine spark)
+	$(BIN)/python -m benchmarks.adhoc $(ARGS)
+
 bench-many: setup  ## hundreds of queries: binding, planning, plan files, equal queries
 	$(BIN)/python -m benchmarks.many
 
@@ -72,4 +83,4 @@ bench-commits: setup  ## what manifests and flushing cost
 
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-many bench-commits
+.PHONY: help setup java demo console test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-many bench-commits

@@ -67,7 +67,13 @@ class Entry:
 
 
 def contest(
-    root: Path, windows: WindowSet, aggregate: str, feed: Feed, batch_files: int, timeout: float, console: Console
+    root: Path,
+    windows: WindowSet,
+    aggregate: str,
+    feed: Feed,
+    batch_files: int,
+    timeout: float,
+    console: Console,
 ) -> list[Contest]:
     """A window set of the paper on all engines, the same files in the same batches."""
     ours, theirs = Entry(feed, batch_files, 3, 3, timeout), Entry(feed, batch_files, 1, 2, timeout)
@@ -83,30 +89,54 @@ def sliding(root: Path, aggregate: str, timeout: float, console: Console) -> lis
     return _held(root, SLIDING, aggregate, {"thalweg_engine": ours, **dict.fromkeys(NATIVE, theirs)}, console)
 
 
-def _held(root: Path, windows: WindowSet, aggregate: str, entries: dict[str, Entry], console: Console) -> list[Contest]:
+def _held(
+    root: Path, windows: WindowSet, aggregate: str, entries: dict[str, Entry], console: Console
+) -> list[Contest]:
     held = []
     for engine, entry in entries.items():
         found = _entered(root, windows, aggregate, engine, entry)
         held.append(found)
         speed = f"{report.rate(found.outcome.events_per_second)} events/s" if found.outcome else "no figure"
         console.print(
-            f"{windows.row} {aggregate}: {report.NAMES[engine]} {speed}{', ' + found.failure if found.failure else ''}", markup=False
+            f"{windows.row} {aggregate}: {report.NAMES[engine]} {speed}{', ' + found.failure if found.failure else ''}",
+            markup=False,
         )
     return held
 
 
 def _entered(root: Path, windows: WindowSet, aggregate: str, engine: str, entry: Entry) -> Contest:
     folder = root / f"{windows.row}-{aggregate}-{engine}"
-    run = Run(engine, str(folder), windows.windows, entry.batch_files, entry.feed.file_events, entry.warmup, entry.measured, aggregate)
+    run = Run(
+        engine,
+        str(folder),
+        windows.windows,
+        entry.batch_files,
+        entry.feed.file_events,
+        entry.warmup,
+        entry.measured,
+        aggregate,
+    )
     try:
         outcome = run_apart(run, entry.feed, entry.timeout)
         paths = files(entry.feed, run.files)
-        agreement = compare({engine: folder / "out"}, paths, windows.windows, aggregate, CHECKED_KEYS if windows is SLIDING else None)
-        failure = None if agreement.holds else f"{agreement.differing[engine]} of {agreement.compared} rows differ from the definition"
+        agreement = compare(
+            {engine: folder / "out"},
+            paths,
+            windows.windows,
+            aggregate,
+            CHECKED_KEYS if windows is SLIDING else None,
+        )
+        failure = (
+            None
+            if agreement.holds
+            else f"{agreement.differing[engine]} of {agreement.compared} rows differ from the definition"
+        )
         return Contest(windows.row, aggregate, engine, outcome, failure)
     except RunFailed as e:
         late = "not ended in" in str(e)
-        return Contest(windows.row, aggregate, engine, None, str(e), run.events / entry.timeout if late else None)
+        return Contest(
+            windows.row, aggregate, engine, None, str(e), run.events / entry.timeout if late else None
+        )
     finally:
         forget(run)
 

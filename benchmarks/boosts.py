@@ -62,7 +62,11 @@ def correlation(pairs: Sequence[tuple[float, float]]) -> float:
     >>> correlation([(1, 2), (2, 4), (3, 6)])
     1.0
     """
-    x, y = (np.array(side, dtype=float) for side in zip(*pairs, strict=True)) if pairs else (np.zeros(0), np.zeros(0))
+    x, y = (
+        (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
+        if pairs
+        else (np.zeros(0), np.zeros(0))
+    )
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan")
     return round(float(np.corrcoef(x, y)[0, 1]), 6)

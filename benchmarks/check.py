@@ -37,7 +37,11 @@ class Agreement:
 
 
 def compare(
-    results: Mapping[str, Path], files: list[Path], windows: tuple[Window, ...], aggregate: str = "MIN", keys: int | None = None
+    results: Mapping[str, Path],
+    files: list[Path],
+    windows: tuple[Window, ...],
+    aggregate: str = "MIN",
+    keys: int | None = None,
 ) -> Agreement:
     """Compare the result directories of engines, by name, with each other and with the definition.
 
@@ -50,19 +54,31 @@ def compare(
         con.execute(
             f"CREATE TABLE r{i} AS SELECT window_id AS w, epoch_us(window_end) AS e, k, m FROM read_parquet('{folder}/*.parquet'){chosen}"
         )
-    tops = " UNION ALL ".join(f"SELECT {i} AS i, w, MAX(e) AS top FROM r{i} GROUP BY w" for i in range(len(results)))
-    con.execute(f"CREATE TABLE horizon AS SELECT w, MIN(top) AS top FROM ({tops}) GROUP BY w HAVING COUNT(*) = {len(results)}")
+    tops = " UNION ALL ".join(
+        f"SELECT {i} AS i, w, MAX(e) AS top FROM r{i} GROUP BY w" for i in range(len(results))
+    )
+    con.execute(
+        f"CREATE TABLE horizon AS SELECT w, MIN(top) AS top FROM ({tops}) GROUP BY w HAVING COUNT(*) = {len(results)}"
+    )
     compared = _number(con, "SELECT COUNT(*) FROM expected JOIN horizon USING (w) WHERE e <= top")
     emitted = {name: _number(con, f"SELECT COUNT(*) FROM r{i}") for i, name in enumerate(results)}
     differing = {name: _number(con, _difference(f"r{i}")) for i, name in enumerate(results)}
     return Agreement(emitted, compared, differing)
 
 
-def _define(con: duckdb.DuckDBPyConnection, files: list[Path], windows: tuple[Window, ...], aggregate: str, chosen: str) -> None:
+def _define(
+    con: duckdb.DuckDBPyConnection,
+    files: list[Path],
+    windows: tuple[Window, ...],
+    aggregate: str,
+    chosen: str,
+) -> None:
     """`expected(w, e, k, m)`: every instance of every window over the whole input, by way of slots that divide them all."""
     slot = gcd(*(w.range for w in windows), *(w.slide for w in windows))
     rows = f"read_parquet({[str(p) for p in files]}){chosen}"
-    con.execute(f"CREATE TABLE slots AS SELECT k, epoch_us(ts) // {slot} AS slot, {_SLOT[aggregate]} AS m FROM {rows} GROUP BY ALL")
+    con.execute(
+        f"CREATE TABLE slots AS SELECT k, epoch_us(ts) // {slot} AS slot, {_SLOT[aggregate]} AS m FROM {rows} GROUP BY ALL"
+    )
     instances = " UNION ALL ".join(_instances(w, slot, aggregate) for w in windows)
     con.execute(f"CREATE TABLE expected AS {instances}")
 

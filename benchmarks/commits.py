@@ -1,4 +1,4 @@
-"""What committing a batch costs: flushing it to disk, and writing and reading the manifest where there are many state files.
+"""What committing a batch costs: flushing it to disk, marking Spark's files, and writing and reading the manifest of many state files.
 
     python -m benchmarks.commits [--batches 60] [--files 1000]
 
@@ -18,6 +18,7 @@ from statistics import median
 import duckdb
 import pyarrow.parquet as pq
 
+from thalweg.engine.checkpoint import marks
 from thalweg.engine.ledger import Ledger
 from thalweg.model.settings import Config
 from thalweg.optimizer.planner import planner_for
@@ -25,7 +26,7 @@ from thalweg.state import history
 from thalweg.state.checks import crc
 from thalweg.state.directory import Directory
 from thalweg.state.files import packed
-from thalweg.state.manifest import Counts, Manifest, StateFile
+from thalweg.state.manifest import Consumed, Counts, Manifest, StateFile
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.local import LocalEngine
 
@@ -45,6 +46,8 @@ def main() -> None:
         print(flushing(queries, given.batches))
     for files in sorted({10, 100, given.files}):
         print(manifests(files, given.batches))
+    for streams, logged in ((1, 100), (1, 100_000), (20, 1_000)):
+        print(marking(streams, logged, given.batches))
     print(checksums())
 
 
@@ -103,14 +106,58 @@ def manifests(files: int, batches: int) -> str:
 def _successor(before: Manifest, new: int) -> Manifest:
     batch = before.batch + 1
     name = f"{batch:012d}-0of2-fragment_with_a_name-0123456789abcdef"
-    made = tuple(StateFile(f"fragment_{n % 50}", f"{name}{n}.arrow", n % 2, 2, batch, batch + 9, 1000, 20_000, n) for n in range(new))
+    made = tuple(
+        StateFile(f"fragment_{n % 50}", f"{name}{n}.arrow", n % 2, 2, batch, batch + 9, 1000, 20_000, n)
+        for n in range(new)
+    )
     queries = {**(before.queries or {f"q{n}": Counts() for n in range(500)}), "q7": Counts(batch)}
-    return replace(before, batch=batch, files=(*before.files[new if batch else 0 :], *made), queries=queries, tops={"s": batch})
+    return replace(
+        before,
+        batch=batch,
+        files=(*before.files[new if batch else 0 :], *made),
+        queries=queries,
+        tops={"s": batch},
+    )
+
+
+def marking(streams: int, logged: int, batches: int) -> str:
+    """Marks of what Spark writes for a batch: offsets, that the last has ended, and a log a stream; every tenth names all files."""
+    with tempfile.TemporaryDirectory() as folder:
+        root, times = Path(folder), []
+        entry = '{"path":"file:///data/some/where/part-00000-0123456789abcdef.parquet","timestamp":1700000000000,"batchId":7}\n'
+        last = Manifest()
+        _write(root / "metadata", '{"id":"b8c45604-f0a6-45ff-80af-f06a6dcbacea"}')
+        for i in range(batches):
+            names = [f"s{n}" for n in range(streams)]
+            _write(
+                root / "offsets" / str(i),
+                "v2\n" + "x" * 1100 + "".join(f'\n{n}:{{"logOffset":{i}}}' for n in names),
+            )
+            _write(root / "commits" / str(i - 1), 'v1\n{"nextBatchWatermarkMs":0}')
+            for name in names:
+                _write(
+                    root / "sources" / name / (f"{i}.compact" if i % 10 == 9 else str(i)),
+                    "v1\n" + entry * (logged if i % 10 == 9 else 1),
+                )
+            made = replace(last, batch=i, consumed={name: Consumed(i, i + 1) for name in names})
+            started = time.perf_counter()
+            found = marks(root, last, made)
+            times.append((time.perf_counter() - started) * 1000)
+            last = replace(made, checkpoint=found)
+    said = f"median {median(times):.2f} ms, mean {sum(times) / len(times):.2f}"
+    return f"marks of Spark's files, {streams} streams, {logged:,} files in a compact log: {said}"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
 def checksums() -> str:
     """How fast a state file is checked."""
-    table = duckdb.sql("SELECT i AS slot, hash(i) AS k, i * 0.5 AS v FROM range(2000000) AS r(i)").to_arrow_table()
+    table = duckdb.sql(
+        "SELECT i AS slot, hash(i) AS k, i * 0.5 AS v FROM range(2000000) AS r(i)"
+    ).to_arrow_table()
     data = packed(table)
     return f"checksum of a state file: {data.size / 1e6 / min(_ms(lambda: crc(data)) for _ in range(5)):.2f} GB/s"
 

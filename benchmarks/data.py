@@ -32,7 +32,9 @@ class Feed:
 
     def __post_init__(self) -> None:
         if 1_000_000 % self.rate:
-            raise ValueError(f"a rate of {self.rate} events per second is not a whole number of microseconds apart")
+            raise ValueError(
+                f"a rate of {self.rate} events per second is not a whole number of microseconds apart"
+            )
 
     @property
     def name(self) -> str:

@@ -54,10 +54,14 @@ def boosts_table(aggregate: str, figures: list[SetFigures], fixed: float | None)
                 f"{theirs.shared_mean} / {theirs.shared_max}" if theirs else "",
                 str(boost(sets, "paper")),
                 str(best),
-                f"{report.mark(best.mean >= theirs.paper_mean)} {theirs.paper_mean} / {theirs.paper_max}" if theirs else "",
+                f"{report.mark(best.mean >= theirs.paper_mean)} {theirs.paper_mean} / {theirs.paper_max}"
+                if theirs
+                else "",
                 f"{boost(sets, 'best', reading).mean:.2f}",
                 f"{boost(sets, 'best', whole).mean:.2f}",
-                " / ".join(f"{fixed / median(s.plans[m].batch for s in sets):.0%}" for m in ("naive", "best")) if fixed else "",
+                " / ".join(f"{fixed / median(s.plans[m].batch for s in sets):.0%}" for m in ("naive", "best"))
+                if fixed
+                else "",
             ]
         )
     columns = [
@@ -72,7 +76,9 @@ def regrets_table(aggregate: str, figures: list[SetFigures]) -> Any:
     rows = []
     for f in figures:
         times = [f"{p.own:,.0f}{'' if p.same_as == m else ' ='}" for m, p in f.plans.items()]
-        rows.append([f"{f.row} {f.number}", *times, *(_regret(regret(f, a, b), limit) for a, b, limit in LIMITS)])
+        rows.append(
+            [f"{f.row} {f.number}", *times, *(_regret(regret(f, a, b), limit) for a, b, limit in LIMITS)]
+        )
     columns = ["set", *(f"{m} ms" for m in figures[0].plans), "best / paper", "paper / naive", "best / naive"]
     return report.table(f"{aggregate}: every regret (= is the same plan as one before it)", columns, rows)
 
@@ -85,8 +91,19 @@ def correlation_table(aggregate: str, figures: list[SetFigures]) -> Any:
     """How well each model's cost predicts the time of a plan."""
     sets = [f for f in figures if f.row in ROWS]
     rows = [[model, *_coefficients(sets, model)] for model in MODELS]
-    columns = ["cost model", "plans", "Pearson, steps", "Spearman, steps", "Pearson, end to end", "Spearman, end to end"]
-    return report.table(f"{aggregate}: correlation of predicted cost and measured time, over all different plans", columns, rows)
+    columns = [
+        "cost model",
+        "plans",
+        "Pearson, steps",
+        "Spearman, steps",
+        "Pearson, end to end",
+        "Spearman, end to end",
+    ]
+    return report.table(
+        f"{aggregate}: correlation of predicted cost and measured time, over all different plans",
+        columns,
+        rows,
+    )
 
 
 def _coefficients(sets: list[SetFigures], model: str) -> list[str]:
@@ -107,7 +124,9 @@ def planning_table(figures: list[SetFigures]) -> Any:
 def native_table(held: list[Contest]) -> Any:
     """Thalweg against native Spark, end to end."""
     return report.table(
-        "against native Spark, end to end", ["row", "aggregate", "against", "Thalweg", "native", "boost", ""], _contests(held)
+        "against native Spark, end to end",
+        ["row", "aggregate", "against", "Thalweg", "native", "boost", ""],
+        _contests(held),
     )
 
 
@@ -117,13 +136,26 @@ def _contests(held: list[Contest]) -> Iterator[list[str]]:
         speeds = [report.rate(e) if e else "" for e in (ours.events_per_second, theirs.events_per_second)]
         said = "; ".join(c.failure.splitlines()[-1] for c in (ours, theirs) if c.failure)
         boosted = f"{'>' if bound else ''}{ratio}" if ratio else ""
-        yield [ours.row, ours.aggregate, report.NAMES[theirs.engine], speeds[0], bound + speeds[1], boosted, said]
+        yield [
+            ours.row,
+            ours.aggregate,
+            report.NAMES[theirs.engine],
+            speeds[0],
+            bound + speeds[1],
+            boosted,
+            said,
+        ]
 
 
 def as_data(figures: list[SetFigures], held: list[Contest]) -> dict[str, Any]:
     """The figures as JSON holds them, with the boosts drawn from them."""
     summaries = [
-        {"row": row, "aggregate": aggregate, "boosts": _boosts(sets), "paper": asdict(ROWS[row]) if row in ROWS else None}
+        {
+            "row": row,
+            "aggregate": aggregate,
+            "boosts": _boosts(sets),
+            "paper": asdict(ROWS[row]) if row in ROWS else None,
+        }
         for aggregate in dict.fromkeys(f.aggregate for f in figures)
         for row, sets in by_row([f for f in figures if f.aggregate == aggregate]).items()
     ]
@@ -133,7 +165,12 @@ def as_data(figures: list[SetFigures], held: list[Contest]) -> dict[str, Any]:
         for c in held
     ]  # fmt: skip
     against = [{**asdict(r), "reached": r.reached} for _, _, r in ratios(held) if r is not None]
-    return {"rows": summaries, "sets": [asdict(f) for f in figures], "native": native, "native_boosts": against}
+    return {
+        "rows": summaries,
+        "sets": [asdict(f) for f in figures],
+        "native": native,
+        "native_boosts": against,
+    }
 
 
 def _boosts(sets: list[SetFigures]) -> dict[str, Any]:

@@ -29,16 +29,26 @@ PARTS = ("tables", "lengths", "native", "sliding")
 
 
 def main(
-    quick: Annotated[bool, typer.Option(help="two sets a row, 2 M events, MIN only, each plan once, tables only")] = False,
+    quick: Annotated[
+        bool, typer.Option(help="two sets a row, 2 M events, MIN only, each plan once, tables only")
+    ] = False,
     sets: Annotated[int, typer.Option(help="window sets a row")] = 10,
-    rows: Annotated[str, typer.Option(help="only rows whose name contains one of these, separated by commas")] = "",
-    parts: Annotated[str, typer.Option(help="what to run: tables, lengths, native, sliding")] = ",".join(PARTS),
+    rows: Annotated[
+        str, typer.Option(help="only rows whose name contains one of these, separated by commas")
+    ] = "",
+    parts: Annotated[str, typer.Option(help="what to run: tables, lengths, native, sliding")] = ",".join(
+        PARTS
+    ),
     aggregates: Annotated[str, typer.Option(help="MIN, SUM or both")] = "MIN,SUM",
-    repeats: Annotated[int, typer.Option(help="how often each plan is run, unless it takes long; the least time counts")] = 3,
+    repeats: Annotated[
+        int, typer.Option(help="how often each plan is run, unless it takes long; the least time counts")
+    ] = 3,
     events: Annotated[int | None, typer.Option(help="millions of events, one batch; 10 unless quick")] = None,
     rate: Annotated[int, typer.Option(help="events per time unit, a second; the paper has 1")] = 1_000,
     keys: Annotated[int, typer.Option(help="different keys")] = 1,
-    native_rows: Annotated[str, typer.Option(help="rows that native Spark runs too")] = "S-20-tumbling,S-10-hopping",
+    native_rows: Annotated[
+        str, typer.Option(help="rows that native Spark runs too")
+    ] = "S-20-tumbling,S-10-hopping",
     timeout: Annotated[float, typer.Option(help="seconds until native Spark is given up")] = 900,
     json: Annotated[Path | None, typer.Option(help="write all figures to this file, as they come")] = None,
     plot: Annotated[Path, typer.Option(help="directory of the plots")] = ROOT / "results",
@@ -48,8 +58,19 @@ def main(
         sets, aggregates, repeats, parts = min(sets, 2), "MIN", 1, "tables"
     events = events or (2 if quick else 10)
     console = report.console()
-    data: dict[str, Any] = {"benchmark": "factor-windows", "machine": report.machine(), "rate": rate, "keys": keys, "events": events * M}
-    feed, batch_files, wanted, functions = Feed(FILE_EVENTS, keys, rate), events * M // FILE_EVENTS, parts.split(","), aggregates.split(",")
+    data: dict[str, Any] = {
+        "benchmark": "factor-windows",
+        "machine": report.machine(),
+        "rate": rate,
+        "keys": keys,
+        "events": events * M,
+    }
+    feed, batch_files, wanted, functions = (
+        Feed(FILE_EVENTS, keys, rate),
+        events * M // FILE_EVENTS,
+        parts.split(","),
+        aggregates.split(","),
+    )
     figures: list[SetFigures] = []
     held: list[Contest] = []
 
@@ -57,7 +78,9 @@ def main(
         report.write_json(json, {**data, **factor_report.as_data(figures, held)})
 
     with workspace("factor-windows") as root:
-        measured = [s for row in rows_named(rows) for s in paper_sets(row, sets)] if "tables" in wanted else []
+        measured = (
+            [s for row in rows_named(rows) for s in paper_sets(row, sets)] if "tables" in wanted else []
+        )
         lengths = [random_lengths(n) for n in (1, 10, 100)] if "lengths" in wanted else []
         if measured or lengths:
             spark = start_spark()
@@ -96,9 +119,14 @@ def _warmed_up(bench: Bench, console: Console) -> float:
 
 def _measured(bench: Bench, windows: WindowSet, aggregate: str, console: Console) -> SetFigures:
     found = bench.measure(windows, aggregate)
-    times = ", ".join(f"{m} {p.own:,.0f}{' (= ' + p.same_as + ')' if p.same_as != m else ''}" for m, p in found.plans.items())
+    times = ", ".join(
+        f"{m} {p.own:,.0f}{' (= ' + p.same_as + ')' if p.same_as != m else ''}"
+        for m, p in found.plans.items()
+    )
     verdict = f"{found.compared:,} rows equal" if not found.differing else f"rows differ: {found.differing}"
-    console.print(f"{windows.row} {windows.number} {aggregate}: steps in ms: {times}; {verdict}", markup=False)
+    console.print(
+        f"{windows.row} {windows.number} {aggregate}: steps in ms: {times}; {verdict}", markup=False
+    )
     return found
 
 

@@ -38,7 +38,10 @@ class JoinFeed:
 def rows_sql(feed: JoinFeed, first: float, last: float) -> str:
     """The rows of a stretch of time, in seconds from the beginning of the stream."""
     low, high = round(first * feed.rate), round(last * feed.rate)
-    drawn = [f"(hash(i * 7 + {feed.seed * 1_000_003 + n}) % {m})::BIGINT AS {c}" for n, (c, m) in enumerate(_domains(feed))]
+    drawn = [
+        f"(hash(i * 7 + {feed.seed * 1_000_003 + n}) % {m})::BIGINT AS {c}"
+        for n, (c, m) in enumerate(_domains(feed))
+    ]
     time = f"make_timestamp({BASE * MILLION} + (i * {MILLION}) // {feed.rate}) AS ts"
     return f"SELECT {', '.join([*drawn, time])} FROM range({low}, {high}) AS rows(i)"
 
@@ -52,7 +55,9 @@ def files(feed: JoinFeed, spans: tuple[float, ...], root: Path) -> list[Path]:
     folder = root / feed.name
     folder.mkdir(parents=True, exist_ok=True)
     bounds = list(pairwise(accumulate((0.0, *spans))))
-    paths = [folder / f"{number:04d}-{first:g}-{last:g}.parquet" for number, (first, last) in enumerate(bounds)]
+    paths = [
+        folder / f"{number:04d}-{first:g}-{last:g}.parquet" for number, (first, last) in enumerate(bounds)
+    ]
     for number, (path, (first, last)) in enumerate(zip(paths, bounds, strict=True)):
         if not path.exists():
             _write(rows_sql(feed, first, last), path, number)

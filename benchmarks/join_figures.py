@@ -74,7 +74,9 @@ def kendall(pairs: Sequence[tuple[float, float]], noise: float = 0.0) -> float |
     1.0
     """
     apart = [(p, q) for p, q in combinations(pairs, 2) if abs(p[1] - q[1]) > noise * min(p[1], q[1])]
-    signs = [_sign(p[0] - q[0]) * _sign(p[1] - q[1]) for p, q in (combinations(pairs, 2) if noise == 0 else apart)]
+    signs = [
+        _sign(p[0] - q[0]) * _sign(p[1] - q[1]) for p, q in (combinations(pairs, 2) if noise == 0 else apart)
+    ]
     return sum(signs) / len(signs) if signs else None
 
 
@@ -100,13 +102,19 @@ class Summary:
     @property
     def reached(self) -> bool:
         """Whether the targets for regret and rank are reached."""
-        return self.mean_regret <= MEAN_REGRET and self.worst_regret <= WORST_REGRET and self.mean_tau >= MEAN_TAU
+        return (
+            self.mean_regret <= MEAN_REGRET
+            and self.worst_regret <= WORST_REGRET
+            and self.mean_tau >= MEAN_TAU
+        )
 
 
 def summary(figures: Sequence[PointFigures]) -> Summary:
     """The summary of at least one point."""
     regrets = [f.regret for f in figures]
-    near = Counter(p for f in figures for p, m in f.plans.items() if m.measured <= (1 + NOISE) * f.plans[f.best].measured)
+    near = Counter(
+        p for f in figures for p, m in f.plans.items() if m.measured <= (1 + NOISE) * f.plans[f.best].measured
+    )
     return Summary(
         points=len(figures),
         mean_regret=mean(regrets),

@@ -25,7 +25,12 @@ from thalweg.optimizer.estimate import estimate
 from thalweg.statistics.constants import join_constants
 
 EVALUATIONS = CHOICES["plan.evaluate"][1:]
-PAPER_NAMES = {"snapshot": "snapshot", "delta": "IC, delta", "expiry": "TC, expiry", "materialize": "PC, materialize"}
+PAPER_NAMES = {
+    "snapshot": "snapshot",
+    "delta": "IC, delta",
+    "expiry": "TC, expiry",
+    "materialize": "PC, materialize",
+}
 INSTANTS = 1_000
 MAX = "sliding MAX"
 MAX_TARGET = 5.0
@@ -64,9 +69,24 @@ def max_points(quick: bool) -> Iterator[Point]:
     rows a row has more partners (50, 200), all of which joining again looks for.
     """
     measured = 1 if quick else 3
-    for name, rate, keys in (("few keys", 5, 100), ("few keys, more rows", 20, 100), ("many keys", 60, 60_000)):
+    for name, rate, keys in (
+        ("few keys", 5, 100),
+        ("few keys, more rows", 20, 100),
+        ("many keys", 60, 60_000),
+    ):
         inputs = (Given(rate, INSTANTS, 10), Given(rate, INSTANTS))
-        yield Point(f"{MAX}, {name}", INSTANTS, inputs, keys, 1, INSTANTS, 100, measured, fills=10, aggregates=MAX_AGGREGATES)
+        yield Point(
+            f"{MAX}, {name}",
+            INSTANTS,
+            inputs,
+            keys,
+            1,
+            INSTANTS,
+            100,
+            measured,
+            fills=10,
+            aggregates=MAX_AGGREGATES,
+        )
 
 
 def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[EvaluationFigures]:
@@ -81,7 +101,12 @@ def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[Eva
 
 
 def _evaluated(
-    point: Point, plans: tuple[str, ...], evaluations: tuple[str, ...], root: Path, repeats: int, console: Console
+    point: Point,
+    plans: tuple[str, ...],
+    evaluations: tuple[str, ...],
+    root: Path,
+    repeats: int,
+    console: Console,
 ) -> list[EvaluationFigures]:
     found: list[EvaluationFigures] = []
     first = None
@@ -90,10 +115,20 @@ def _evaluated(
             runs = [_run(point, plan, evaluate, root) for _ in range(repeats)]
             made = fingerprint(runs[0].rows)
             first = first or made
-            found.append(_figures(replace(point, evaluate=evaluate), plan, min(r.ms for r in runs), runs[0], made != first or not made[0]))
+            found.append(
+                _figures(
+                    replace(point, evaluate=evaluate),
+                    plan,
+                    min(r.ms for r in runs),
+                    runs[0],
+                    made != first or not made[0],
+                )
+            )
     times = ", ".join(f"{f.plan} {f.evaluate} {f.measured:.2f}" for f in found)
     verdict = "ROWS DIFFER" if any(f.differs for f in found) else "rows equal"
-    console.print(f"{point.figure} {point.value:g} s: ms per instant: {times}; {verdict}", markup=False, soft_wrap=True)
+    console.print(
+        f"{point.figure} {point.value:g} s: ms per instant: {times}; {verdict}", markup=False, soft_wrap=True
+    )
     return found
 
 
@@ -106,12 +141,16 @@ def _run(point: Point, plan: str, evaluate: str, root: Path) -> PlanRun:
 
 def _figures(point: Point, plan: str, ms: float, run: Any, differs: bool) -> EvaluationFigures:
     evaluate = "snapshot" if point.evaluate == AGAIN else point.evaluate
-    expected = estimate(join_query(point), plan_of(plan, 2), evaluate, point.method, point.statistics, join_constants())
+    expected = estimate(
+        join_query(point), plan_of(plan, 2), evaluate, point.method, point.statistics, join_constants()
+    )
     instants = point.measured * point.batch / point.every
     per_instant = expected.nanos * point.every / 1e6
     window = point.inputs[0].window
     state = (run.state_rows, run.state_bytes, expected.state_rows)
-    return EvaluationFigures(point.figure, window, plan, point.evaluate, per_instant, ms / instants, *state, differs)
+    return EvaluationFigures(
+        point.figure, window, plan, point.evaluate, per_instant, ms / instants, *state, differs
+    )
 
 
 def max_ratios(figures: list[EvaluationFigures]) -> list[Ratio]:
@@ -121,7 +160,13 @@ def max_ratios(figures: list[EvaluationFigures]) -> list[Ratio]:
         found = [f for f in figures if f.case == case]
         for plan in dict.fromkeys(f.plan for f in found):
             own = {f.evaluate: f.measured for f in found if f.plan == plan}
-            ratios.append(Ratio(f"{case}: {plan}, {AGAIN}", own[AGAIN] / own["expiry"], MAX_TARGET if plan == "LAP" else None))
+            ratios.append(
+                Ratio(
+                    f"{case}: {plan}, {AGAIN}",
+                    own[AGAIN] / own["expiry"],
+                    MAX_TARGET if plan == "LAP" else None,
+                )
+            )
             ratios.append(Ratio(f"{case}: {plan}, snapshot", own["snapshot"] / own["expiry"], None))
         best = {e: min(f.measured for f in found if f.evaluate == e) for e in ("snapshot", "expiry")}
         ratios.append(Ratio(f"{case}: best plan of each", best["snapshot"] / best["expiry"], None))
@@ -132,18 +177,32 @@ def show(figures: list[EvaluationFigures], console: Console) -> None:
     """Time and state against the window, and MAX."""
     windows = [f for f in figures if f.case == "windows"]
     for plan in dict.fromkeys(f.plan for f in windows):
-        rows = [_row(w, [f for f in windows if f.plan == plan and f.window == w]) for w in dict.fromkeys(f.window for f in windows)]
+        rows = [
+            _row(w, [f for f in windows if f.plan == plan and f.window == w])
+            for w in dict.fromkeys(f.window for f in windows)
+        ]
         title = f"{plan}: predicted/measured ms per instant, and KiB of state"
         console.print(report.table(title, ["window, s", *(PAPER_NAMES[e] for e in EVALUATIONS)], rows))
     sliding = [f for f in figures if f.case.startswith(MAX)]
-    rows = [[f"{f.case}: {f.plan}", f.evaluate, f"{f.predicted:.2f}/{f.measured:.2f}", f"{f.state_bytes / 1024:,.0f}"] for f in sliding]
+    rows = [
+        [
+            f"{f.case}: {f.plan}",
+            f.evaluate,
+            f"{f.predicted:.2f}/{f.measured:.2f}",
+            f"{f.state_bytes / 1024:,.0f}",
+        ]
+        for f in sliding
+    ]
     console.print(report.table(f"{INSTANTS:,} instants a window", ["", "", "ms per instant", "KiB"], rows))
     for ratio in max_ratios(figures):
         console.print(f"expiry over joining, {ratio.what}: {ratio}")
 
 
 def _row(window: int, same: list[EvaluationFigures]) -> list[str]:
-    return [str(window), *(f"{f.predicted:.2f}/{f.measured:.2f}, {f.state_bytes / 1024:,.0f} KiB" for f in same)]
+    return [
+        str(window),
+        *(f"{f.predicted:.2f}/{f.measured:.2f}, {f.state_bytes / 1024:,.0f} KiB" for f in same),
+    ]
 
 
 def as_data(figures: list[EvaluationFigures]) -> dict[str, Any]:

@@ -85,7 +85,9 @@ def measure(root: Path, quick: bool, limit: float, console: Console, only: str =
     """All entrants one after another; quick: a tenth of the events."""
     seconds = 40 if quick else 400
     held = []
-    for number, entrant in enumerate(e for e in ENTRANTS if any(o in f"{e.case} {e.name}" for o in only.split(","))):
+    for number, entrant in enumerate(
+        e for e in ENTRANTS if any(o in f"{e.case} {e.name}" for o in only.split(","))
+    ):
         contest = _entered(root, number, entrant, seconds, limit)
         held.append(contest)
         done = contest.failure or f"{contest.seconds:.1f} s, {_verdict(contest.agreement)}"
@@ -132,10 +134,16 @@ def show(held: list[Contest], console: Console) -> None:
     by_name = {id(c): r for c, r in ratios(held)}
     rows = []
     for c in held:
-        ended = [f"{c.seconds:.1f}", f"{c.outcome.batch_ms(WARMUP):,.0f}"] if c.outcome else [(c.failure or "").splitlines()[-1], ""]
+        ended = (
+            [f"{c.seconds:.1f}", f"{c.outcome.batch_ms(WARMUP):,.0f}"]
+            if c.outcome
+            else [(c.failure or "").splitlines()[-1], ""]
+        )
         ratio = by_name.get(id(c))
         bound = "" if ratio is None else str(ratio) if c.outcome else f"> {ratio}"
-        rows.append([f"{c.entrant.case}: {c.entrant.name}", f"{c.events:,}", *ended, bound, _verdict(c.agreement)])
+        rows.append(
+            [f"{c.entrant.case}: {c.entrant.name}", f"{c.events:,}", *ended, bound, _verdict(c.agreement)]
+        )
     columns = ["", "events", "s, batches that count", "ms, median of them", "Thalweg is faster by", "results"]
     console.print(report.table("a join of two streams on local[2]", columns, rows))
 
@@ -145,9 +153,19 @@ def as_data(held: list[Contest]) -> list[dict[str, Any]]:
     by_name = {id(c): r for c, r in ratios(held)}
     found = []
     for c in held:
-        outcome = None if c.outcome is None else {"seconds": c.outcome.seconds, "batches_ms": [b.ms for b in c.outcome.batches]}
+        outcome = (
+            None
+            if c.outcome is None
+            else {"seconds": c.outcome.seconds, "batches_ms": [b.ms for b in c.outcome.batches]}
+        )
         ratio = by_name[id(c)].value if id(c) in by_name else None
         agreement = None if c.agreement is None else asdict(c.agreement)
-        data = {"entrant": asdict(c.entrant), "events": c.events, "outcome": outcome, "agreement": agreement, "failure": c.failure}
+        data = {
+            "entrant": asdict(c.entrant),
+            "events": c.events,
+            "outcome": outcome,
+            "agreement": agreement,
+            "failure": c.failure,
+        }
         found.append({**data, "limit": c.limit, "thalweg_faster_by": ratio})
     return found

@@ -42,7 +42,10 @@ class Case:
 
     def bound(self, root: Path, evaluate: str) -> Bound:
         """Streams that declare what is true of them, and the query."""
-        streams = [STREAM.format(n=n, d=root, rate=r, k=self.k, j=self.j) for n, r in zip("abc", self.rates, strict=True)]
+        streams = [
+            STREAM.format(n=n, d=root, rate=r, k=self.k, j=self.j)
+            for n, r in zip("abc", self.rates, strict=True)
+        ]
         return bind_statements("".join([*streams, JOINED if evaluate == "rows" else COUNTED]))
 
     def rows(self, batch: int, stream: int) -> pa.Table:
@@ -58,7 +61,12 @@ CASES = (
     Case("alike: 2,000 rows/s each, 20,000 k and j", (2_000, 2_000, 2_000), 20_000, 20_000),
     Case("the small one first: 50, 5,000 and 5,000 rows/s, 5,000 k and j", (50, 5_000, 5_000), 5_000, 5_000),
     Case("the small one last: 5,000, 5,000 and 50 rows/s, 5,000 k and j", (5_000, 5_000, 50), 5_000, 5_000),
-    Case("the small one has many partners: 50, 5,000 and 200 rows/s, 10 k, 50,000 j", (50, 5_000, 200), 10, 50_000),
+    Case(
+        "the small one has many partners: 50, 5,000 and 200 rows/s, 10 k, 50,000 j",
+        (50, 5_000, 200),
+        10,
+        50_000,
+    ),
 )
 
 
@@ -67,11 +75,20 @@ def batch_ms(case: Case, evaluate: str, order: str, root: Path) -> tuple[float, 
     bound = case.bound(root, evaluate)
     config = Config(early_aggregation="LAP", evaluate="best" if evaluate == "rows" else evaluate, order=order)
     streams = tuple(bound.streams.values())
-    engine = LocalEngine(root / "run", streams, tuple(bound.queries.values()), planner_for(config, None, streams), 1)
+    engine = LocalEngine(
+        root / "run", streams, tuple(bound.queries.values()), planner_for(config, None, streams), 1
+    )
     times = []
     for i in range(BATCHES):
-        engine.batch([(n, str(write_batches(root / n, bound.streams[n], [case.rows(i, k)])[0])) for k, n in enumerate("abc")])
-        times.append(sum(t.ms for name, t in engine.runner.manifest.steps.items() if not name.startswith("scan")))
+        engine.batch(
+            [
+                (n, str(write_batches(root / n, bound.streams[n], [case.rows(i, k)])[0]))
+                for k, n in enumerate("abc")
+            ]
+        )
+        times.append(
+            sum(t.ms for name, t in engine.runner.manifest.steps.items() if not name.startswith("scan"))
+        )
     return median(times[WARM:]), fingerprint(engine.results(bound.queries["q"]))
 
 

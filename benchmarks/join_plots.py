@@ -14,13 +14,19 @@ from benchmarks.join_streams import Invalidation, JoinFigures
 from benchmarks.plots import _panels, _save
 
 COLORS = ("#c2703d", "#e0b04c", "#7a9e7e", "#0b6e99", "#9a9a9a", "#8c6bb1", "#d06f9c", "#222222")
-NAMES = {"window": "seconds of the window", "groups": "groups of the first stream", "rate": "relative rate of the first stream"}
+NAMES = {
+    "window": "seconds of the window",
+    "groups": "groups of the first stream",
+    "rate": "relative rate of the first stream",
+}
 NAMES["selectivity"] = "join selectivity"
 
 
 def sweeps(figures: Sequence[PointFigures], directory: Path) -> None:
     """A picture per figure of the paper: a panel per sweep, predicted above and measured below, as there."""
-    for name in dict.fromkeys(f.point.figure.rpartition(" ")[0] for f in figures if "figure 10" not in f.point.figure):
+    for name in dict.fromkeys(
+        f.point.figure.rpartition(" ")[0] for f in figures if "figure 10" not in f.point.figure
+    ):
         same = [f for f in figures if f.point.figure.rpartition(" ")[0] == name]
         figure, panels = _grid(2, len(SWEEPS))
         for column, sweep in enumerate(SWEEPS):
@@ -69,9 +75,18 @@ def predictions(figures: Sequence[PointFigures], path: Path) -> None:
     if not figures:
         return
     figure, panels = _panels(1, width=4.6)
-    for number, plan in enumerate(dict.fromkeys("LAP" if p == "LAP" else "EAP" for f in figures for p in f.plans)):
+    for number, plan in enumerate(
+        dict.fromkeys("LAP" if p == "LAP" else "EAP" for f in figures for p in f.plans)
+    ):
         found = [m for f in figures for p, m in f.plans.items() if p.startswith(plan)]
-        panels[0].scatter([m.predicted for m in found], [m.measured for m in found], s=8, alpha=0.7, label=plan, color=COLORS[3 * number])
+        panels[0].scatter(
+            [m.predicted for m in found],
+            [m.measured for m in found],
+            s=8,
+            alpha=0.7,
+            label=plan,
+            color=COLORS[3 * number],
+        )
     panels[0].set(xscale="log", yscale="log", xlabel="predicted, ms", ylabel="measured, ms")
     panels[0].legend(frameon=False)
     _save(figure, path)
@@ -88,7 +103,13 @@ def stream_joins(figures: Sequence[JoinFigures], strategies: Sequence[Invalidati
             same = [f for f in figures if (f.figure, f.method) == (name, method)]
             label = f"{method} {name.partition(', ')[2]}"
             style = {"marker": "o", "markersize": 3, "linestyle": "-" if method == "hash" else "--"}
-            panel.plot([f.value for f in same], [f.measured for f in same], label=label, color=COLORS[number], **style)
+            panel.plot(
+                [f.value for f in same],
+                [f.measured for f in same],
+                label=label,
+                color=COLORS[number],
+                **style,
+            )
         panel.set(yscale="log", ylabel="ms for 30 s")
         if lines:
             panel.legend(frameon=False, fontsize=7)
@@ -111,8 +132,12 @@ def incremental(figures: Sequence[EvaluationFigures], path: Path) -> None:
     for number, evaluate in enumerate(dict.fromkeys(f.evaluate for f in found)):
         for plan, style in (("LAP", "-"), ("EAP11", "--")):
             same = [f for f in found if (f.evaluate, f.plan) == (evaluate, plan)]
-            for panel, values in zip(panels, ([f.measured for f in same], [f.state_bytes / 2**20 for f in same]), strict=True):
-                panel.plot([f.window for f in same], values, style, color=COLORS[number], label=f"{evaluate}, {plan}")
+            for panel, values in zip(
+                panels, ([f.measured for f in same], [f.state_bytes / 2**20 for f in same]), strict=True
+            ):
+                panel.plot(
+                    [f.window for f in same], values, style, color=COLORS[number], label=f"{evaluate}, {plan}"
+                )
     panels[0].set_ylabel("ms per instant")
     panels[1].set_ylabel("MiB of state")
     for panel in panels:
@@ -129,9 +154,19 @@ def native(held: Iterable[Contest], path: Path) -> None:
     figure, panels = _panels(1, width=7.5, height=0.4 * len(found) + 1.2)
     for i, c in enumerate(found):
         ended = c.outcome is not None
-        bar = panels[0].barh(i, c.seconds, 0.7, color=COLORS[3 if "Thalweg" in c.entrant.name else 0], hatch="" if ended else "//")
-        panels[0].bar_label(bar, [f"{c.seconds:.1f} s" if ended else f"not ended in {c.limit:.0f} s"], fontsize=7, padding=2)
-    panels[0].set_yticks(range(len(found)), [f"{c.entrant.case}: {c.entrant.name}" for c in found], fontsize=7)
+        bar = panels[0].barh(
+            i,
+            c.seconds,
+            0.7,
+            color=COLORS[3 if "Thalweg" in c.entrant.name else 0],
+            hatch="" if ended else "//",
+        )
+        panels[0].bar_label(
+            bar, [f"{c.seconds:.1f} s" if ended else f"not ended in {c.limit:.0f} s"], fontsize=7, padding=2
+        )
+    panels[0].set_yticks(
+        range(len(found)), [f"{c.entrant.case}: {c.entrant.name}" for c in found], fontsize=7
+    )
     panels[0].set_xlabel("seconds")
     panels[0].invert_yaxis()
     _save(figure, path)
@@ -143,7 +178,9 @@ def _grid(rows: int, columns: int) -> tuple[Any, Any]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(rows, columns, figsize=(3.2 * columns, 2.8 * rows), squeeze=False, sharey=True, layout="constrained")
+    figure, panels = pyplot.subplots(
+        rows, columns, figsize=(3.2 * columns, 2.8 * rows), squeeze=False, sharey=True, layout="constrained"
+    )
     for panel in panels.flat:
         panel.spines[["top", "right"]].set_visible(False)
     return figure, panels

@@ -64,7 +64,9 @@ class Point:
     @property
     def select(self) -> str:
         """The query as a user writes it."""
-        windows = ", ".join(f"s{n} AS {ALIASES[n]} [{self._kind} {g.window} SECONDS]" for n, g in enumerate(self.inputs))
+        windows = ", ".join(
+            f"s{n} AS {ALIASES[n]} [{self._kind} {g.window} SECONDS]" for n, g in enumerate(self.inputs)
+        )
         where = " AND ".join(f"a.k = {alias}.k" for alias in ALIASES[1 : len(self.inputs)])
         if not self.every:
             return f"SELECT a.k AS k, a.x AS first, b.x AS second FROM {windows} WHERE {where}"
@@ -80,13 +82,18 @@ class Point:
     def bound(self, directory: Path = Path("in")) -> Bound:
         """Streams and query as the engine has them."""
         path = "WITH (format = 'parquet', path = '{}', time = 'ts', watermark = '0 seconds')"
-        streams = [f"CREATE STREAM s{n} ({COLUMNS}) {path.format(directory / f's{n}')};" for n in range(len(self.inputs))]
+        streams = [
+            f"CREATE STREAM s{n} ({COLUMNS}) {path.format(directory / f's{n}')};"
+            for n in range(len(self.inputs))
+        ]
         return bind_statements("\n".join([*streams, f"CREATE QUERY {QUERY} AS {self.select};"]))
 
     @property
     def statistics(self) -> JoinStatistics:
         """The truth about the streams, as the optimizer would have it from a long run."""
-        inputs = tuple(InputStatistics(float(g.rate), float(self.keys * g.groups), float(self.keys)) for g in self.inputs)
+        inputs = tuple(
+            InputStatistics(float(g.rate), float(self.keys * g.groups), float(self.keys)) for g in self.inputs
+        )
         return JoinStatistics(inputs, float(prod(g.groups for g in self.inputs)), float(self.batch * MILLION))
 
     def label(self) -> str:

@@ -72,7 +72,9 @@ def sweep_points(quick: bool) -> Iterator[Point]:
         for sweep in SWEEPS:
             points = list(_sweep(setting, sweep))
             last = len(points) - 1
-            places = ({0, last} if setting.inputs > 2 else {0, last // 2, last}) if quick else set(range(last + 1))
+            places = (
+                ({0, last} if setting.inputs > 2 else {0, last // 2, last}) if quick else set(range(last + 1))
+            )
             yield from (p for i, p in enumerate(points) if i in places)
 
 
@@ -83,9 +85,13 @@ def _sweep(setting: Setting, sweep: str) -> Iterator[Point]:
         yield from (_with_first(setting.point(sweep, g), groups=g) for g in GROUP_COUNTS)
     elif sweep == RATE:
         base = setting.point(sweep, 1)
-        yield from (_with_first(replace(base, value=r), rate=round(base.inputs[0].rate * r)) for r in setting.rates)
+        yield from (
+            _with_first(replace(base, value=r), rate=round(base.inputs[0].rate * r)) for r in setting.rates
+        )
     else:
-        yield from (replace(setting.point(sweep, 1 / n, setting.dense), keys=n * setting.dense) for n in VALUES)
+        yield from (
+            replace(setting.point(sweep, 1 / n, setting.dense), keys=n * setting.dense) for n in VALUES
+        )
 
 
 def _with_first(point: Point, **changes: int) -> Point:
@@ -97,8 +103,16 @@ def _with_first(point: Point, **changes: int) -> Point:
 def _with_window(point: Point, seconds: int) -> Point:
     if point.evaluate != "snapshot":
         first, *others = point.inputs
-        return replace(point, inputs=(replace(first, window=seconds), *(replace(g, window=4) for g in others)))
-    return replace(point, inputs=tuple(replace(g, window=seconds) for g in point.inputs), every=seconds, fill=seconds, batch=seconds)
+        return replace(
+            point, inputs=(replace(first, window=seconds), *(replace(g, window=4) for g in others))
+        )
+    return replace(
+        point,
+        inputs=tuple(replace(g, window=seconds) for g in point.inputs),
+        every=seconds,
+        fill=seconds,
+        batch=seconds,
+    )
 
 
 @dataclass(frozen=True)
@@ -135,6 +149,9 @@ def showcase_points(quick: bool, parts: Sequence[float] = (0.2, 0.6, 1.0)) -> It
         for case in cases:
             for part in parts[-1:] if quick else parts:
                 rate = case.rows // SECONDS
-                inputs = (Given(round(rate * part), SECONDS, case.groups[0]), Given(rate, SECONDS, case.groups[1]))
+                inputs = (
+                    Given(round(rate * part), SECONDS, case.groups[0]),
+                    Given(rate, SECONDS, case.groups[1]),
+                )
                 name = f"figure 10 {SHOWCASE} {case.plan} {method}"
                 yield Point(name, part, inputs, case.keys, SECONDS, SECONDS, SECONDS, 1, method)

@@ -17,7 +17,15 @@ from benchmarks import report
 from benchmarks.join_engine import fingerprint, run_plan
 from benchmarks.join_points import Given, Point, join_query
 from thalweg.model.settings import Config
-from thalweg.optimizer.cost.stream_join import OPTIMAL, PROBE, PROBE_ALL, PROBE_AND_INSERT, Input, memory_total, whj_total
+from thalweg.optimizer.cost.stream_join import (
+    OPTIMAL,
+    PROBE,
+    PROBE_ALL,
+    PROBE_AND_INSERT,
+    Input,
+    memory_total,
+    whj_total,
+)
 from thalweg.optimizer.estimate import estimate
 from thalweg.statistics.constants import join_constants
 
@@ -26,7 +34,13 @@ BASE_RATE = 200
 KEYS = 100  # selectivity 0.01
 BUCKETS = (1, 2, 4, 8, 16, 32)
 METHODS = ("hash", "loop")
-STRATEGIES = {"slot": None, "probe": PROBE, "probe-and-insert": PROBE_AND_INSERT, "probe-all": PROBE_ALL, "both-all": OPTIMAL}
+STRATEGIES = {
+    "slot": None,
+    "probe": PROBE,
+    "probe-and-insert": PROBE_AND_INSERT,
+    "probe-all": PROBE_ALL,
+    "both-all": OPTIMAL,
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,12 @@ def cases(quick: bool) -> Iterator[tuple[Point, int]]:
         yield rows_point("figure 5: buckets", n, (BASE_RATE, BASE_RATE)), n
     for keys in (10, 1_000) if quick else (10, 100, 1_000):
         for n in (1, 8) if quick else BUCKETS[::2]:
-            yield rows_point(f"figure 6: buckets, selectivity {1 / keys:g}", n, (BASE_RATE // 2, BASE_RATE // 2), keys), n
+            yield (
+                rows_point(
+                    f"figure 6: buckets, selectivity {1 / keys:g}", n, (BASE_RATE // 2, BASE_RATE // 2), keys
+                ),
+                n,
+            )
 
 
 def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[JoinFigures]:
@@ -85,9 +104,14 @@ def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[Joi
             first = first or made
             costs = predicted(point, method), paper_cost(point, buckets)
             ms = min(r.ms for r in runs)
-            found.append(JoinFigures(point.figure, point.value, method, buckets, *costs, ms, made[0], made != first))
+            found.append(
+                JoinFigures(point.figure, point.value, method, buckets, *costs, ms, made[0], made != first)
+            )
         both = ", ".join(f"{f.method} {f.measured:,.0f} ms" for f in found[-2:])
-        console.print(f"{point.figure} {point.value:g}: {both}, {found[-1].rows:,} rows{_verdict(found[-1].differs)}", markup=False)
+        console.print(
+            f"{point.figure} {point.value:g}: {both}, {found[-1].rows:,} rows{_verdict(found[-1].differs)}",
+            markup=False,
+        )
     return found
 
 
@@ -106,17 +130,26 @@ def paper_cost(point: Point, buckets: int) -> float:
 def invalidations(root: Path, quick: bool, console: Console) -> list[Invalidation]:
     """Figures 7 and 8: one stream 100 times as fast as the other, state after every 2 s for 90 s (60 s if quick)."""
     slow, fast, buckets = 20, 2_000, 8
-    point = replace(rows_point("figures 7 and 8", 0, (slow, fast)), fill=2, batch=2, measured=29 if quick else 44)
+    point = replace(
+        rows_point("figures 7 and 8", 0, (slow, fast)), fill=2, batch=2, measured=29 if quick else 44
+    )
     found: list[Invalidation] = []
     first = None
     for strategy, theirs in STRATEGIES.items():
         run = run_plan(point, Config(join="hash", invalidate=strategy), root, buckets)
         made = fingerprint(run.rows)
         first = first or made
-        expected = memory_total(Input(slow, WINDOW, buckets), Input(fast, WINDOW, buckets), theirs) if theirs else None
+        expected = (
+            memory_total(Input(slow, WINDOW, buckets), Input(fast, WINDOW, buckets), theirs)
+            if theirs
+            else None
+        )
         rows, size = tuple(b.state_rows for b in run.batches), tuple(b.state_bytes for b in run.batches)
         found.append(Invalidation(strategy, rows, size, run.ms, expected, made[0], made != first))
-        console.print(f"{point.figure}: {strategy} {run.ms:,.0f} ms, {rows[-1]:,} rows of state{_verdict(made != first)}", markup=False)
+        console.print(
+            f"{point.figure}: {strategy} {run.ms:,.0f} ms, {rows[-1]:,} rows of state{_verdict(made != first)}",
+            markup=False,
+        )
     return found
 
 
@@ -129,7 +162,14 @@ def show(figures: list[JoinFigures], strategies: list[Invalidation], console: Co
     rows = []
     for hashed, loop in zip(figures[::2], figures[1::2], strict=True):
         times = [f"{f.predicted:,.0f}/{f.measured:,.0f}" for f in (hashed, loop)]
-        rows.append([f"{hashed.figure} {hashed.value:g}", *times, f"{loop.measured / hashed.measured:.1f}x", f"{loop.paper:,.0f}"])
+        rows.append(
+            [
+                f"{hashed.figure} {hashed.value:g}",
+                *times,
+                f"{loop.measured / hashed.measured:.1f}x",
+                f"{loop.paper:,.0f}",
+            ]
+        )
     title = "row joins: predicted/measured ms for 30 s, and the paper's cost of the loop in that many buckets"
     console.print(report.table(title, ["", "hash", "loop", "loop/hash", "paper"], rows))
     kept = [
@@ -143,7 +183,13 @@ def show(figures: list[JoinFigures], strategies: list[Invalidation], console: Co
         ]
         for s in strategies
     ]
-    console.print(report.table("invalidation", ["", "ms", "rows at the end", "at most", "bytes at the end", "rows by the paper"], kept))
+    console.print(
+        report.table(
+            "invalidation",
+            ["", "ms", "rows at the end", "at most", "bytes at the end", "rows by the paper"],
+            kept,
+        )
+    )
 
 
 def as_data(figures: list[JoinFigures], strategies: list[Invalidation]) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from rich.console import Console
 from benchmarks import report
 from benchmarks.join_data import files
 from benchmarks.join_engine import PlanRun, fingerprint, run_plan
-from benchmarks.join_figures import MEAN_REGRET, MEAN_TAU, NOISE, WORST_REGRET, PlanFigures, PointFigures, Summary, summary
+from benchmarks.join_figures import (
+    MEAN_REGRET,
+    MEAN_TAU,
+    NOISE,
+    WORST_REGRET,
+    PlanFigures,
+    PointFigures,
+    Summary,
+    summary,
+)
 from benchmarks.join_points import Given, Point, join_query
 from benchmarks.join_settings import SETTINGS, showcase_points, sweep_points
 from thalweg.model.settings import Config
@@ -32,8 +41,16 @@ def measure(root: Path, repeats: int, quick: bool, console: Console) -> list[Poi
         figures = measured(point, root, repeats)
         found.append(figures)
         times = ", ".join(f"{name} {p.predicted:,.0f}/{p.measured:,.0f}" for name, p in figures.plans.items())
-        verdict = f"{figures.rows:,} rows equal" if not figures.differing else f"ROWS DIFFER: {', '.join(figures.differing)}"
-        console.print(f"{point.figure} {point.value:g}: predicted/measured ms: {times}; {verdict}", markup=False, soft_wrap=True)
+        verdict = (
+            f"{figures.rows:,} rows equal"
+            if not figures.differing
+            else f"ROWS DIFFER: {', '.join(figures.differing)}"
+        )
+        console.print(
+            f"{point.figure} {point.value:g}: predicted/measured ms: {times}; {verdict}",
+            markup=False,
+            soft_wrap=True,
+        )
     return found
 
 
@@ -54,7 +71,10 @@ def measured(point: Point, root: Path, repeats: int) -> PointFigures:
 
 def _compare_again(point: Point, runs: dict[str, list[PlanRun]], root: Path, repeats: int) -> None:
     """Where the plan that is predicted to be cheapest was not the fastest, both run as often again: one disturbance decides nothing."""
-    chosen, best = min(point.plans, key=lambda p: predicted(point, p)), min(runs, key=lambda p: min(r.ms for r in runs[p]))
+    chosen, best = (
+        min(point.plans, key=lambda p: predicted(point, p)),
+        min(runs, key=lambda p: min(r.ms for r in runs[p])),
+    )
     for _ in range(repeats if chosen != best else 0):
         for plan in (chosen, best):
             runs[plan].append(run_plan(point, config_of(point, plan), root))
@@ -68,7 +88,9 @@ def config_of(point: Point, plan: str) -> Config:
 def predicted(point: Point, plan: str) -> float:
     """What the engine's cost model says of the measured batches, in ms, by the true statistics of the streams."""
     early = plan_of(plan, len(point.inputs))
-    found = estimate(join_query(point), early, point.evaluate, point.method, point.statistics, join_constants())
+    found = estimate(
+        join_query(point), early, point.evaluate, point.method, point.statistics, join_constants()
+    )
     return found.nanos * point.batch * point.measured / 1e6
 
 
@@ -87,7 +109,9 @@ def check_definition(root: Path) -> int:
     compared = 0
     for setting in SETTINGS:
         point = setting.point("definition", 0, 1)
-        small = replace(point, inputs=tuple(Given(8, g.window, min(g.groups, 5)) for g in point.inputs), measured=2)
+        small = replace(
+            point, inputs=tuple(Given(8, g.window, min(g.groups, 5)) for g in point.inputs), measured=2
+        )
         paths = [files(f, small.spans, root / "data") for f in small.feeds]
         batches = [{f"s{n}": pq.read_table(p) for n, p in enumerate(row)} for row in zip(*paths, strict=True)]
         bound = small.bound()
@@ -105,11 +129,22 @@ def show(figures: list[PointFigures], compared: int, console: Console) -> None:
     """A table per sweep, and the summary."""
     for name in dict.fromkeys(_table_of(f.point) for f in figures):
         console.print(_sweep_table(name, [f for f in figures if _table_of(f.point) == name]))
-    by_set = {name: [f for f in figures if _set_of(f.point) == name] for name in dict.fromkeys(_set_of(f.point) for f in figures)}
+    by_set = {
+        name: [f for f in figures if _set_of(f.point) == name]
+        for name in dict.fromkeys(_set_of(f.point) for f in figures)
+    }
     rows = [_summary_row(name, summary(same)) for name, same in {**by_set, "all": figures}.items()]
-    columns = ["", "points", f"regret: mean <= {MEAN_REGRET:g}", f"worst <= {WORST_REGRET:g}", f"tau >= {MEAN_TAU:g}"]
+    columns = [
+        "",
+        "points",
+        f"regret: mean <= {MEAN_REGRET:g}",
+        f"worst <= {WORST_REGRET:g}",
+        f"tau >= {MEAN_TAU:g}",
+    ]
     columns += [f"tau beyond {NOISE:.0%}", "paper's formula: regret", "tau"]
-    console.print(report.table("the chosen plan against the best, and predicted order against measured", columns, rows))
+    console.print(
+        report.table("the chosen plan against the best, and predicted order against measured", columns, rows)
+    )
     console.print(_wins_table(by_set))
     console.print(f"{compared:,} result rows of smaller points equal to the definition, all plans")
     wrong = [f for f in figures if f.differing]
@@ -132,7 +167,15 @@ def _sweep_table(name: str, figures: list[PointFigures]) -> Any:
         place = f.point.figure.split()[3] + " " if "figure 10" in f.point.figure else ""
         times = [_time(f, p) for p in plans]
         tau = f.tau()
-        rows.append([f"{place}{f.point.value:g}", *times, f.chosen, f"{f.regret:.2f}", "" if tau is None else f"{tau:.2f}"])
+        rows.append(
+            [
+                f"{place}{f.point.value:g}",
+                *times,
+                f.chosen,
+                f"{f.regret:.2f}",
+                "" if tau is None else f"{tau:.2f}",
+            ]
+        )
     first = figures[0].point
     title = f"{name}: {first.method}, {first.evaluate}, predicted/measured ms; first point: {first.label()}"
     return report.table(title, ["value", *plans, "chosen", "regret", "tau"], rows)
@@ -164,7 +207,9 @@ def _wins_table(by_set: dict[str, list[PointFigures]]) -> Any:
         s = summary(same)
         won = [f"{p} {s.wins.get(p, 0)} ({s.near.get(p, 0)})" for p in same[0].point.plans if s.near.get(p)]
         rows.append([name, ", ".join(won)])
-    return report.table(f"points at which a plan was best (within {NOISE:.0%} of the best)", ["", "plans"], rows)
+    return report.table(
+        f"points at which a plan was best (within {NOISE:.0%} of the best)", ["", "plans"], rows
+    )
 
 
 def as_data(figures: list[PointFigures], compared: int) -> dict[str, Any]:
@@ -184,6 +229,13 @@ def as_data(figures: list[PointFigures], compared: int) -> dict[str, Any]:
         }
         for f in figures
     ]
-    sets = {name: [f for f in figures if _set_of(f.point) == name] for name in dict.fromkeys(_set_of(f.point) for f in figures)}
-    found = {name: {**asdict(summary(same)), "reached": summary(same).reached} for name, same in {**sets, "all": figures}.items() if same}
+    sets = {
+        name: [f for f in figures if _set_of(f.point) == name]
+        for name in dict.fromkeys(_set_of(f.point) for f in figures)
+    }
+    found = {
+        name: {**asdict(summary(same)), "reached": summary(same).reached}
+        for name, same in {**sets, "all": figures}.items()
+        if same
+    }
     return {"points": points, "summary": found, "compared_with_definition": compared}

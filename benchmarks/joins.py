@@ -25,11 +25,20 @@ PARTS = ("sweeps", "stream-join", "incremental", "native")
 
 
 def main(
-    quick: Annotated[bool, typer.Option(help="fewer points, each plan once; in native a tenth of the events")] = False,
+    quick: Annotated[
+        bool, typer.Option(help="fewer points, each plan once; in native a tenth of the events")
+    ] = False,
     parts: Annotated[str, typer.Option(help="what to run, separated by commas")] = ",".join(PARTS),
-    repeats: Annotated[int | None, typer.Option(help="how often a plan is run, the least time counts; 2 unless quick")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="how often a plan is run, the least time counts; 2 unless quick")
+    ] = None,
     timeout: Annotated[float, typer.Option(help="seconds until an engine of part native is given up")] = 300,
-    only: Annotated[str, typer.Option(help="in part native only engines whose name has one of these in it, separated by commas")] = "",
+    only: Annotated[
+        str,
+        typer.Option(
+            help="in part native only engines whose name has one of these in it, separated by commas"
+        ),
+    ] = "",
     json: Annotated[Path | None, typer.Option(help="write all figures to this file, as they come")] = None,
     plot: Annotated[Path, typer.Option(help="directory of the plots")] = ROOT / "results",
 ) -> None:
@@ -61,7 +70,12 @@ class Bench:
         self.quick, self.repeats, self.json, self.plot = quick, repeats, json, plot
         self.console = report.console()
         machine = report.machine()
-        self.data: dict[str, Any] = {"benchmark": "joins", "quick": quick, "repeats": repeats, "machine": machine}
+        self.data: dict[str, Any] = {
+            "benchmark": "joins",
+            "quick": quick,
+            "repeats": repeats,
+            "machine": machine,
+        }
         self.data["constants"] = asdict(join_constants())
         self.wrong: list[str] = []
         self.console.print(

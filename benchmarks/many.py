@@ -86,7 +86,9 @@ def batch_ms(queries: tuple[Query, ...], text: str, root: Path) -> float:
     engine = LocalEngine(root / "run", tuple(bound.streams.values()), queries, planner_for(Config()), 2)
     times = []
     for i in range(BATCHES):
-        chunks = [(n, str(write_batches(root / n, bound.streams[n], [rows(i, k)])[0])) for k, n in enumerate("abcd")]
+        chunks = [
+            (n, str(write_batches(root / n, bound.streams[n], [rows(i, k)])[0])) for k, n in enumerate("abcd")
+        ]
         started = perf_counter()
         engine.batch(chunks)
         times.append((perf_counter() - started) * 1e3)
@@ -99,7 +101,9 @@ def equal_batches(select: Select) -> list[str]:
     for count in EQUAL:
         with tempfile.TemporaryDirectory() as directory:
             text = script([select(0)] * count, directory)
-            found.append(f"{batch_ms(tuple(bind_statements(text).queries.values()), text, Path(directory)):.0f}")
+            found.append(
+                f"{batch_ms(tuple(bind_statements(text).queries.values()), text, Path(directory)):.0f}"
+            )
     return found
 
 

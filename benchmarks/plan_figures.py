@@ -151,10 +151,14 @@ class Bench:
         name = f"{windows.row}-{windows.number}-{aggregate}"
         runs = {m: self._run(f"{name}-{m}", windows, aggregate, m) for m in self.modes}
         plans = {m: self._planned(run) for m, run in runs.items()}
-        first = {m: next(o for o in self.modes if meaning(plans[o][0]) == meaning(plans[m][0])) for m in self.modes}
+        first = {
+            m: next(o for o in self.modes if meaning(plans[o][0]) == meaning(plans[m][0])) for m in self.modes
+        }
         different = [m for m in self.modes if first[m] == m]
         batches = {m: list(self._executed(runs[m])) for m in different}
-        compared, differing = self._compared({m: runs[m] for m in different}, windows, aggregate) if self.checked else (0, {})
+        compared, differing = (
+            self._compared({m: runs[m] for m in different}, windows, aggregate) if self.checked else (0, {})
+        )
         for mode in different:
             remove(runs[mode])
         turn = 1
@@ -166,7 +170,14 @@ class Bench:
             turn += 1
         figures = {m: self._figures(m, first[m], *plans[m], batches[first[m]], runs[m]) for m in self.modes}
         return SetFigures(
-            windows.row, windows.number, windows.times, aggregate, tuple(map(str, windows.windows)), figures, compared, differing
+            windows.row,
+            windows.number,
+            windows.times,
+            aggregate,
+            tuple(map(str, windows.windows)),
+            figures,
+            compared,
+            differing,
         )
 
     def _planned(self, run: Run) -> tuple[Plan, float]:
@@ -179,12 +190,16 @@ class Bench:
         prepared(run, self.feed)
         return thalweg_engine.execute(run, self.spark)
 
-    def _compared(self, runs: dict[str, Run], windows: WindowSet, aggregate: str) -> tuple[int, dict[str, int]]:
+    def _compared(
+        self, runs: dict[str, Run], windows: WindowSet, aggregate: str
+    ) -> tuple[int, dict[str, int]]:
         """Result rows of all plans that were compared with the definition, and how many of which differ."""
         some = next(iter(runs.values()))
         folders = {m: Path(run.directory, "out") for m, run in runs.items()}
         agreement = compare(folders, files(self.feed, some.files), windows.windows, aggregate)
-        return agreement.compared * len(runs), {m: n for m, n in agreement.differing.items() if n or not agreement.compared}
+        return agreement.compared * len(runs), {
+            m: n for m, n in agreement.differing.items() if n or not agreement.compared
+        }
 
     def _is_worth(self, mode: str, batches: dict[str, list[Batch]]) -> bool:
         """Whether another run of a plan may tell something: it is quick, or another plan is about as fast."""
@@ -199,9 +214,21 @@ class Bench:
 
     def _run(self, name: str, windows: WindowSet, aggregate: str, mode: str) -> Run:
         folder, settings = str(self.root / name), {"plan.windows": mode, "plan.scan": "table"}
-        return Run("thalweg_engine", folder, windows.windows, self.batch_files, self.feed.file_events, 0, 1, aggregate, settings=settings)
+        return Run(
+            "thalweg_engine",
+            folder,
+            windows.windows,
+            self.batch_files,
+            self.feed.file_events,
+            0,
+            1,
+            aggregate,
+            settings=settings,
+        )
 
-    def _figures(self, mode: str, first: str, plan: Plan, planning: float, batches: list[Batch], run: Run) -> PlanFigures:
+    def _figures(
+        self, mode: str, first: str, plan: Plan, planning: float, batches: list[Batch], run: Run
+    ) -> PlanFigures:
         forest, traits = forest_of(plan), traits_of(plan.queries[0].aggregates[0].call)
         least = min(batches, key=lambda b: own_time(b.steps))
         return PlanFigures(

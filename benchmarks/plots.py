@@ -10,7 +10,12 @@ from benchmarks.boosts import boost, correlation, points
 from benchmarks.paper_tables import ROWS
 from benchmarks.plan_figures import SetFigures
 
-COLORS = {"Thalweg": "#0b6e99", "Spark union": "#c2703d", "Spark exploded": "#e0b04c", "DuckDB alone": "#9a9a9a"}
+COLORS = {
+    "Thalweg": "#0b6e99",
+    "Spark union": "#c2703d",
+    "Spark exploded": "#e0b04c",
+    "DuckDB alone": "#9a9a9a",
+}
 BOOST_COLORS = ("#c9c9c9", "#e0b04c", "#0b6e99")
 MODE_COLORS = {"naive": "#c2703d", "shared": "#9a9a9a", "paper": "#e0b04c", "best": "#0b6e99"}
 
@@ -35,8 +40,16 @@ def throughput(figures: Mapping[tuple[str, int, int], float], path: Path) -> Non
         panel.set_title(f"{n} window{'s' if n > 1 else ''}")
         panel.set_xlabel("events per micro-batch")
     panels[0].set_ylabel("M events/s")
-    handles = {label: h for panel in panels for h, label in zip(*panel.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(len(handles), 2 * len(counts)), frameon=False)
+    handles = {
+        label: h for panel in panels for h, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(),
+        handles,
+        loc="outside lower center",
+        ncols=min(len(handles), 2 * len(counts)),
+        frameon=False,
+    )
     _save(figure, path)
 
 
@@ -51,8 +64,12 @@ def boosts(figures: Sequence[SetFigures], path: Path) -> None:
         for i, row in enumerate(rows):
             sets = [f for f in figures if f.row == row and f.aggregate == aggregate]
             values = (ROWS[row].paper_mean, boost(sets, "paper").mean, boost(sets, "best").mean)
-            for j, (label, color) in enumerate(zip(("in the paper", "its plan, here", "our plan"), BOOST_COLORS, strict=True)):
-                bar = panel.barh(i + (j - 1) * 0.27, values[j], 0.25, color=color, label=label if i == 0 else None)
+            for j, (label, color) in enumerate(
+                zip(("in the paper", "its plan, here", "our plan"), BOOST_COLORS, strict=True)
+            ):
+                bar = panel.barh(
+                    i + (j - 1) * 0.27, values[j], 0.25, color=color, label=label if i == 0 else None
+                )
                 panel.bar_label(bar, [f"{values[j]:.1f}"], fontsize=7, padding=2)
         panel.set_yticks(range(len(rows)), rows)
         panel.set_title(aggregate)
@@ -72,8 +89,20 @@ def costs(figures: Sequence[SetFigures], path: Path) -> None:
     for panel, model in zip(panels, models, strict=True):
         for mode, color in MODE_COLORS.items():
             plans = [f.plans[mode] for f in sets if mode in f.plans and f.plans[mode].same_as == mode]
-            panel.scatter([p.predicted[model] for p in plans], [p.own for p in plans], s=12, color=color, label=mode, alpha=0.8)
-        panel.set(xscale="log", yscale="log", xlabel="predicted cost", title=f"{model}: r = {correlation(points(sets, model)):.2f}")
+            panel.scatter(
+                [p.predicted[model] for p in plans],
+                [p.own for p in plans],
+                s=12,
+                color=color,
+                label=mode,
+                alpha=0.8,
+            )
+        panel.set(
+            xscale="log",
+            yscale="log",
+            xlabel="predicted cost",
+            title=f"{model}: r = {correlation(points(sets, model)):.2f}",
+        )
         panel.xaxis.set_minor_formatter("")
         panel.yaxis.set_minor_formatter("")
     panels[0].set_ylabel("steps' own time, ms")
@@ -87,7 +116,9 @@ def _panels(count: int, width: float, height: float = 3.6, shared: bool = True) 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, count, figsize=(width * count, height), sharey=shared, squeeze=False, layout="constrained")
+    figure, panels = pyplot.subplots(
+        1, count, figsize=(width * count, height), sharey=shared, squeeze=False, layout="constrained"
+    )
     for panel in panels[0]:
         panel.spines[["top", "right"]].set_visible(False)
     return figure, list(panels[0])

@@ -17,7 +17,12 @@ from rich.table import Table
 
 from benchmarks.spec import Outcome
 
-NAMES = {"thalweg_engine": "Thalweg", "spark_union": "Spark union", "spark_exploded": "Spark exploded", "duckdb_alone": "DuckDB alone"}
+NAMES = {
+    "thalweg_engine": "Thalweg",
+    "spark_union": "Spark union",
+    "spark_exploded": "Spark exploded",
+    "duckdb_alone": "DuckDB alone",
+}
 PACKAGES = ("pyspark", "duckdb", "pyarrow", "numpy")
 
 
@@ -93,7 +98,9 @@ def parts_table(title: str, outcomes: Mapping[str, Outcome]) -> Table:
     """
     spread = {name: parts(o) for name, o in outcomes.items()}
     order = list(dict.fromkeys(p for found in spread.values() for p in found))
-    return table(title, ["ms", *outcomes], ([p, *(_ms(spread[name].get(p)) for name in outcomes)] for p in order))
+    return table(
+        title, ["ms", *outcomes], ([p, *(_ms(spread[name].get(p)) for name in outcomes)] for p in order)
+    )
 
 
 def parts(outcome: Outcome) -> dict[str, float]:
@@ -115,8 +122,18 @@ def outcome_data(outcome: Outcome) -> dict[str, Any]:
     """An outcome as JSON holds it: what ran, every batch, the figures drawn from it."""
     run = asdict(outcome.run)
     run.pop("directory")
-    figures = {"batch_ms": outcome.batch_ms, "events_per_second": outcome.events_per_second, "process_seconds": outcome.seconds}
-    return {**run, "batch_events": outcome.run.batch_events, **figures, "parts": parts(outcome), "ms": [b.ms for b in outcome.batches]}
+    figures = {
+        "batch_ms": outcome.batch_ms,
+        "events_per_second": outcome.events_per_second,
+        "process_seconds": outcome.seconds,
+    }
+    return {
+        **run,
+        "batch_events": outcome.run.batch_events,
+        **figures,
+        "parts": parts(outcome),
+        "ms": [b.ms for b in outcome.batches],
+    }
 
 
 def machine() -> dict[str, Any]:
@@ -137,7 +154,13 @@ def machine() -> dict[str, Any]:
 def _cpu() -> str:
     info = Path("/proc/cpuinfo")
     names = (
-        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+        [
+            line.partition(":")[2].strip()
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
+        ]
+        if info.exists()
+        else []
     )
     return names[0] if names else platform.processor()
 

@@ -51,7 +51,9 @@ def process(module: str, folder: Path, timeout: float) -> None:
     """Run a module on `run.json` of a folder in a process of its own, which leaves `outcome.json` there; its words are in `log`."""
     with (folder / "log").open("w") as log:
         command = [sys.executable, "-m", module, str(folder / "run.json")]
-        started = subprocess.Popen(command, cwd=REPOSITORY, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        started = subprocess.Popen(
+            command, cwd=REPOSITORY, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
         try:
             code = started.wait(timeout)
         except BaseException as e:

@@ -1,10 +1,10 @@
 """`make bench-sharing`: many queries that may share work, each mode of `plan.sharing` against the others, after the AJoin paper.
 
 joins: 1 to 500 joins of two streams, figures 15 and 16. similarity, ways, shared-data: figures 20d, 20a and 22a, all three modes.
-native: plain Spark on the files of `joins`. dashboards: windowed aggregates with filters. realistic: Nexmark's bids and auctions.
-mixed: windows, joins and aggregates over joins together, on Spark.
-All but `native` and `mixed` run the engine without Spark's scheduler, on one core. All modes read the same files in turn; the first
-batches warm up and are dropped, the median of the others counts. Result rows of every query are compared between the modes.
+native: plain Spark on the files of `joins`. dashboards: windowed aggregates with filters; dashboards-spark: the most of them on Spark.
+realistic: Nexmark's bids and auctions. mixed: windows, joins and aggregates over joins together, on Spark.
+All but `native`, `mixed` and `dashboards-spark` run the engine without Spark's scheduler, on one core. All modes read the same files in
+turn; the first batches warm up and are dropped, the median of the others counts. Result rows of every query are compared between the modes.
 """
 
 from __future__ import annotations
@@ -27,24 +27,37 @@ from benchmarks.sharing_points import MODES, Point, as_data, compared
 from benchmarks.sharing_run import Measured, run_local
 from benchmarks.sharing_workloads import COUNTS, PARTS, Workload
 
-NATIVE, ON_SPARK = "native", ("mixed",)
+NATIVE, ON_SPARK = "native", ("mixed", "dashboards-spark")
 EVERY_PART = ("joins", NATIVE, *(name for name in PARTS if name != "joins"))
 ALL_MODES = ("similarity", "ways", "shared-data")
 
 
 def main(
     parts: Annotated[str, typer.Option(help="what to run, separated by commas")] = ",".join(EVERY_PART),
-    queries: Annotated[str, typer.Option(help="numbers of queries; parts that vary something else take the largest up to 100")] = "",
-    modes: Annotated[str, typer.Option(help=f"of plan.sharing; {', '.join(ALL_MODES)} always take all three")] = "best,off",
+    queries: Annotated[
+        str,
+        typer.Option(help="numbers of queries; parts that vary something else take the largest up to 100"),
+    ] = "",
+    modes: Annotated[
+        str, typer.Option(help=f"of plan.sharing; {', '.join(ALL_MODES)} always take all three")
+    ] = "best,off",
     quick: Annotated[bool, typer.Option(help="up to 20 queries, fewer points and batches")] = False,
-    repeats: Annotated[int, typer.Option(help="how often a mode is run at a point, in turns; the least time counts")] = 1,
-    timeout: Annotated[float, typer.Option(help="seconds until an engine or a mode is given up at one point")] = 300,
+    repeats: Annotated[
+        int, typer.Option(help="how often a mode is run at a point, in turns; the least time counts")
+    ] = 1,
+    timeout: Annotated[
+        float, typer.Option(help="seconds until an engine or a mode is given up at one point")
+    ] = 300,
     json: Annotated[Path | None, typer.Option(help="write all figures to this file, as they come")] = None,
     plot: Annotated[Path, typer.Option(help="directory of the plots")] = ROOT / "results",
 ) -> None:
     """Many queries: groups by cost against every query alone, and against plain Spark."""
     wanted, asked = _known(parts, EVERY_PART, "part"), _known(modes, MODES, "mode")
-    counts = tuple(int(n) for n in queries.split(",")) if queries else tuple(n for n in COUNTS if not quick or n <= 20)
+    counts = (
+        tuple(int(n) for n in queries.split(","))
+        if queries
+        else tuple(n for n in COUNTS if not quick or n <= 20)
+    )
     bench = Bench(Scale(counts, asked, quick, repeats, timeout), json, plot)
     for part in wanted:
         with workspace(f"sharing-{part}") as root:
@@ -90,7 +103,11 @@ class Bench:
         points = []
         for point in self._points(part, root):
             points.append(point)
-            done = "no figure" if point.measured.batch_ms is None else f"{point.measured.batch_ms:,.0f} ms a batch"
+            done = (
+                "no figure"
+                if point.measured.batch_ms is None
+                else f"{point.measured.batch_ms:,.0f} ms a batch"
+            )
             said = ", ".join(word for word in (done, sharing_report.verdict(point)) if word)
             self.console.print(f"{part}, {point.case}, {point.value:g}, {point.mode}: {said}", markup=False)
         sharing_report.show(points, self.console)
@@ -109,7 +126,9 @@ class Bench:
             yield from measure(workload, modes, root / str(number), s.timeout, s.repeats)
 
 
-def measure(workload: Workload, modes: Sequence[str], root: Path, timeout: float, repeats: int = 1) -> Iterator[Point]:
+def measure(
+    workload: Workload, modes: Sequence[str], root: Path, timeout: float, repeats: int = 1
+) -> Iterator[Point]:
     """A workload in each mode, on the same files; results of every run are compared with those of the first."""
     files = written(workload.feed, workload.batches, root / "in")
     runs: dict[str, Measured] = {}
@@ -117,7 +136,9 @@ def measure(workload: Workload, modes: Sequence[str], root: Path, timeout: float
     for number, mode in product(range(repeats), modes):
         name = mode if number == 0 else f"{mode}, run {number + 1}"
         runs[name] = _measured(workload, mode, files, root, timeout)
-        found[mode].append(Point(workload.part, workload.case, workload.value, mode, runs[name], compared(runs, name)))
+        found[mode].append(
+            Point(workload.part, workload.case, workload.value, mode, runs[name], compared(runs, name))
+        )
     for points in found.values():
         wrong = [p for p in points if p.wrong]
         yield (wrong or sorted(points, key=lambda p: p.measured.batch_ms or inf))[0]
@@ -127,7 +148,9 @@ def _measured(workload: Workload, mode: str, files: list[Chunks], root: Path, ti
     if workload.part not in ON_SPARK:
         return run_local(workload, mode, files, root, timeout)
     batches = workload.feed.events, workload.warmup, workload.measured
-    return run_apart(ManyRun("thalweg_many", mode, str(root), workload.feed.sql, workload.queries, *batches), timeout)
+    return run_apart(
+        ManyRun("thalweg_many", mode, str(root), workload.feed.sql, workload.queries, *batches), timeout
+    )
 
 
 if __name__ == "__main__":

@@ -53,7 +53,9 @@ def run_apart(run: ManyRun, timeout: float) -> Measured:
 
 def measured_of(data: dict[str, Any]) -> Measured:
     """What was measured, from its JSON."""
-    results = data["results"] and {name: (rows, checksum) for name, (rows, checksum) in data["results"].items()}
+    results = data["results"] and {
+        name: (rows, checksum) for name, (rows, checksum) in data["results"].items()
+    }
     return Measured(**{**data, "ms": tuple(data["ms"]), "cpu_ms": tuple(data["cpu_ms"]), "results": results})
 
 

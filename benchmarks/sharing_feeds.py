@@ -122,7 +122,10 @@ class Auctions:
         made = Nexmark(sum(sizes), self.rate, self.keys)
         for low, high in pairwise(accumulate(sizes, initial=0)):
             found = made.tables(np.arange(low, high))
-            yield {name: found[name].select([c.split()[0] for c in columns.split(", ")]) for name, columns in AUCTION_COLUMNS.items()}
+            yield {
+                name: found[name].select([c.split()[0] for c in columns.split(", ")])
+                for name, columns in AUCTION_COLUMNS.items()
+            }
 
 
 AUCTION_COLUMNS = {
@@ -136,7 +139,12 @@ def written(feed: Feed, count: int, directory: Path) -> list[Chunks]:
     streams = bind_statements(placed_sql(feed.sql, directory)).streams
     found = []
     for batch in feed.batches(count):
-        found.append([(name, str(write_batches(directory / name, streams[name], [rows])[0])) for name, rows in batch.items()])
+        found.append(
+            [
+                (name, str(write_batches(directory / name, streams[name], [rows])[0]))
+                for name, rows in batch.items()
+            ]
+        )
     return found
 
 

@@ -62,6 +62,9 @@ def as_data(points: Sequence[Point]) -> list[dict[str, Any]]:
     for p in points:
         data = asdict(p)
         data["measured"].pop("results")
-        figures = {name: getattr(p.measured, name) for name in ("batch_ms", "batch_cpu_ms", "events_per_second", "overall", "result_rows")}
+        figures = {
+            name: getattr(p.measured, name)
+            for name in ("batch_ms", "batch_cpu_ms", "events_per_second", "overall", "result_rows")
+        }
         found.append({**data, **figures})
     return found

@@ -45,7 +45,9 @@ def _rows(points: Sequence[Point]) -> Iterator[list[str]]:
         found = list(same)
         for p in found:
             m = p.measured
-            others = [o.mode for o in found if o.mode in MODES and o.mode != BEST] if p.mode == BEST else [p.mode]
+            others = (
+                [o.mode for o in found if o.mode in MODES and o.mode != BEST] if p.mode == BEST else [p.mode]
+            )
             faster = ratio(found, BEST, others)
             yield [
                 f"{p.value:g} {VALUES.get(p.part, 'queries')}, {p.mode}",
@@ -94,6 +96,13 @@ def plot(points: Sequence[Point], path: Path) -> None:
 def _lines(panel: Any, points: Sequence[Point], figure: str, case: str) -> None:
     for color, mode in zip(COLORS, dict.fromkeys(p.mode for p in points), strict=False):
         own = [p for p in points if p.mode == mode]
-        panel.plot([p.value for p in own], [getattr(p.measured, figure) for p in own], "o-", markersize=3, color=color, label=mode)
+        panel.plot(
+            [p.value for p in own],
+            [getattr(p.measured, figure) for p in own],
+            "o-",
+            markersize=3,
+            color=color,
+            label=mode,
+        )
     varied = VALUES.get(points[0].part, "queries")
     panel.set(title=case, xlabel=varied, yscale="log", xscale="log" if varied == "queries" else "linear")

@@ -76,7 +76,16 @@ def run_local(workload: Workload, mode: str, files: Sequence[Chunks], root: Path
         failure = None if done else f"{len(times)} of {workload.batches} batches in {limit:.0f} s"
         results = results_of(session) if done else None
         wall, cpu = (tuple(found[n] for found in times[workload.warmup :]) for n in (0, 1))
-        return Measured(workload.feed.events, len(workload.queries), wall, *state_of(session), results, cpu, declared, failure)
+        return Measured(
+            workload.feed.events,
+            len(workload.queries),
+            wall,
+            *state_of(session),
+            results,
+            cpu,
+            declared,
+            failure,
+        )
     finally:
         session.close()
         shutil.rmtree(home, ignore_errors=True)

@@ -78,7 +78,9 @@ class Asked:
     def _conditions(self) -> list[str]:
         pairs = zip(self.parts, self.parts[1:], strict=False)
         equal = [f"s{a.stream}.a{a.after} = s{b.stream}.a{b.before}" for a, b in pairs]
-        return equal + [f"s{p.stream}.a{c.attribute} {c.comparison} {c.value}" for p in self.parts for c in p.conditions]
+        return equal + [
+            f"s{p.stream}.a{c.attribute} {c.comparison} {c.value}" for p in self.parts for c in p.conditions
+        ]
 
 
 Conditions = Callable[[Random], tuple[Condition, ...]]
@@ -119,7 +121,9 @@ def pattern_of(ways: int, random: Random) -> Asked:
     return Asked(tuple(Part(place, *_keys(place, ways, random)) for place in range(ways)), WINDOWS[-1])
 
 
-def queries_of(count: int, pattern: Asked, wanted: Fraction, conditions: Conditions, random: Random) -> tuple[Asked, ...]:
+def queries_of(
+    count: int, pattern: Asked, wanted: Fraction, conditions: Conditions, random: Random
+) -> tuple[Asked, ...]:
     """Queries that are so similar to a pattern in the mean; half show all columns, half two of each stream.
 
     With the same seed the first of many queries are those of a few.

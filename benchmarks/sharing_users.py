@@ -19,7 +19,10 @@ def dashboard_queries(count: int) -> tuple[str, ...]:
     audiences = random.sample(range(AD_VALUES["audience"]), count)
     found = []
     for i, audience in enumerate(audiences):
-        low, width = random.randrange(AD_VALUES["price"] * 9 // 10), random.randrange(50, AD_VALUES["price"] // 10)
+        low, width = (
+            random.randrange(AD_VALUES["price"] * 9 // 10),
+            random.randrange(50, AD_VALUES["price"] // 10),
+        )
         condition = f"price >= {low} AND price < {low + width}" if i % 2 else f"audience = {audience}"
         shown = f"campaign, window_id, window_start, {AGGREGATES}"
         found.append(f"SELECT {shown} FROM ad WHERE {condition} GROUP BY campaign, {AD_WINDOWS}")
@@ -44,7 +47,13 @@ def _windows(random: Random) -> str:
 
 
 def _bids(random: Random) -> str:
-    shown = random.choice(("b.auction, b.bidder, b.price", "b.auction, b.price, a.seller, a.category", "b.bidder, b.price, a.reserve"))
+    shown = random.choice(
+        (
+            "b.auction, b.bidder, b.price",
+            "b.auction, b.price, a.seller, a.category",
+            "b.bidder, b.price, a.reserve",
+        )
+    )
     return f"SELECT {shown} FROM {JOINED} WHERE b.auction = a.id AND {_interest(random)}"
 
 

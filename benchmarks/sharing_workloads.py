@@ -13,7 +13,15 @@ from fractions import Fraction
 from random import Random
 
 from benchmarks.sharing_feeds import Ads, Attributes, Auctions, Feed
-from benchmarks.sharing_template import Asked, Conditions, no_conditions, one_comparison, pattern_of, queries_of, share
+from benchmarks.sharing_template import (
+    Asked,
+    Conditions,
+    no_conditions,
+    one_comparison,
+    pattern_of,
+    queries_of,
+    share,
+)
 from benchmarks.sharing_users import bid_joins, dashboard_queries, mixed_queries
 
 COUNTS = (1, 5, 20, 100, 500)
@@ -40,7 +48,9 @@ class Workload:
         return self.warmup + self.measured
 
 
-def drawn(count: int, ways: int = 2, wanted: Fraction = HALF, conditions: Conditions = one_comparison) -> tuple[Asked, ...]:
+def drawn(
+    count: int, ways: int = 2, wanted: Fraction = HALF, conditions: Conditions = one_comparison
+) -> tuple[Asked, ...]:
     """Queries of the template, the same in every run."""
     random = Random(7)
     return queries_of(count, pattern_of(ways, random), wanted, conditions, random)
@@ -56,7 +66,9 @@ def joins(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
 def similarities(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
     """Figure 20d."""
     for percent in (25, 50, 75, 100):
-        yield _template("similarity", WITH, percent, drawn(_many(counts), wanted=Fraction(percent, 100)), quick)
+        yield _template(
+            "similarity", WITH, percent, drawn(_many(counts), wanted=Fraction(percent, 100)), quick
+        )
 
 
 def ways(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
@@ -78,13 +90,36 @@ def dashboards(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
     feed = Ads(200_000) if quick else Ads()
     for count in counts:
         warmup, measured = (1, 2) if quick else (2, 3)
-        yield Workload("dashboards", "three windows each", count, feed, dashboard_queries(count), warmup, measured)
+        yield Workload(
+            "dashboards", "three windows each", count, feed, dashboard_queries(count), warmup, measured
+        )
+
+
+def dashboards_on_spark(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
+    """The most of these dashboards on all cores, a file a batch."""
+    feed, count = Ads(200_000) if quick else Ads(), max(counts)
+    yield Workload(
+        "dashboards-spark",
+        "three windows each",
+        count,
+        feed,
+        dashboard_queries(count),
+        *((2, 3) if quick else (6, 6)),
+    )
 
 
 def realistic(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
     """Bids joined with their auctions among 10,000 open ones, for users who each follow what they are interested in."""
     for count in counts:
-        yield Workload("realistic", "bids of auctions", count, Auctions(), bid_joins(count), WARMUP, _measured(count, quick))
+        yield Workload(
+            "realistic",
+            "bids of auctions",
+            count,
+            Auctions(),
+            bid_joins(count),
+            WARMUP,
+            _measured(count, quick),
+        )
 
 
 def mixed(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
@@ -100,6 +135,7 @@ PARTS: dict[str, Callable[[Sequence[int], bool], Iterator[Workload]]] = {
     "ways": ways,
     "shared-data": shared_data,
     "dashboards": dashboards,
+    "dashboards-spark": dashboards_on_spark,
     "realistic": realistic,
     "mixed": mixed,
 }
@@ -107,7 +143,9 @@ PARTS: dict[str, Callable[[Sequence[int], bool], Iterator[Workload]]] = {
 
 def _template(part: str, case: str, value: float, asked: tuple[Asked, ...], quick: bool) -> Workload:
     feed = Attributes(streams_of(asked))
-    return Workload(part, case, value, feed, tuple(a.sql for a in asked), WARMUP, _measured(len(asked), quick))
+    return Workload(
+        part, case, value, feed, tuple(a.sql for a in asked), WARMUP, _measured(len(asked), quick)
+    )
 
 
 def streams_of(asked: Sequence[Asked]) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ from benchmarks.steady_workload import LONGEST, SQL, batches, member
 from thalweg.api.handle import QueryHandle
 from thalweg.api.session import Session
 from thalweg.api.status import FragmentStatus, read_status
-from thalweg.engine.runner import BatchProgress
+from thalweg.engine.progress import BatchProgress
 from thalweg.model.query import Query
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import placed_sql, write_batches, write_tables
@@ -120,7 +120,9 @@ class Arrivals(threading.Thread):
     def run(self) -> None:
         """A file of each stream, at once, every `interval` seconds, until all have come."""
         started = time.monotonic()
-        for number, paths in enumerate(zip(*(sorted((self.ready / s).iterdir()) for s in STREAMS), strict=True)):
+        for number, paths in enumerate(
+            zip(*(sorted((self.ready / s).iterdir()) for s in STREAMS), strict=True)
+        ):
             if self.ended.wait(max(0.0, started + number * self.interval - time.monotonic())):
                 return
             for stream, path in zip(STREAMS, paths, strict=True):
@@ -129,12 +131,16 @@ class Arrivals(threading.Thread):
 
 
 def main(
-    minutes: Annotated[float, typer.Option(help="how long files arrive; a minute is 40 micro-batches, 400 s of events")] = 5,
+    minutes: Annotated[
+        float, typer.Option(help="how long files arrive; a minute is 40 micro-batches, 400 s of events")
+    ] = 5,
     json: Annotated[Path | None, typer.Option(help="write all figures to this file")] = None,
 ) -> None:
     """Whether joins run on with the same time a batch and the same state."""
     console, machine = report.console(), report.machine()
-    console.print(f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load_before']:.1f} before")
+    console.print(
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load_before']:.1f} before"
+    )
     with workspace("steady") as root:
         ran = measure(root, max(3, round(minutes * 60 / INTERVAL)), INTERVAL, console)
     show(ran, console)
@@ -236,12 +242,25 @@ def growths(parts: Sequence[Third]) -> list[Growth]:
 def show(ran: Ran, console: Console) -> None:
     """All tables, then the verdict."""
     parts = thirds(ran.moments)
-    columns = ["third", "batches", "ms, median", "ms, 90 %", "state rows, peak", "KiB, peak", "files waiting, peak"]
+    columns = [
+        "third",
+        "batches",
+        "ms, median",
+        "ms, 90 %",
+        "state rows, peak",
+        "KiB, peak",
+        "files waiting, peak",
+    ]
     console.print(report.table("over time", columns, (_row(p) for p in parts)))
-    kept = [[f"{f.stream}: {f.window}", ", ".join(f.keys), str(f.files), f"{f.rows:,}", f"{f.bytes / 1024:,.0f}"] for f in ran.state]
+    kept = [
+        [f"{f.stream}: {f.window}", ", ".join(f.keys), str(f.files), f"{f.rows:,}", f"{f.bytes / 1024:,.0f}"]
+        for f in ran.state
+    ]
     console.print(report.table("state after the last batch", ["", "by", "files", "rows", "KiB"], kept))
     for name, count in ran.compared.items():
-        console.print(f"{name}: {count:,} rows, {'[red]they differ[/]' if name in ran.wrong else 'equal to the definition'}")
+        console.print(
+            f"{name}: {count:,} rows, {'[red]they differ[/]' if name in ran.wrong else 'equal to the definition'}"
+        )
     for text in ran.wrong.values():
         console.print(text, markup=False)
     console.print("last third over middle third: " + ", ".join(str(g) for g in growths(parts)))

@@ -45,7 +45,9 @@ def random_lengths(count: int, seed: int = 0) -> WindowSet:
     """Tumbling windows of random real lengths from 1 to 20 seconds, to the millisecond: few factors in common."""
     random = Random(seed)
     lengths = random.sample(range(1_000, 20_000), count)
-    return WindowSet(f"lengths-{count}", seed, tuple(Window(n * MILLISECOND, n * MILLISECOND) for n in lengths))
+    return WindowSet(
+        f"lengths-{count}", seed, tuple(Window(n * MILLISECOND, n * MILLISECOND) for n in lengths)
+    )
 
 
 def rows_named(chosen: str) -> list[str]:

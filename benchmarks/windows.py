@@ -109,25 +109,48 @@ class Results:
 
 
 def main(
-    quick: Annotated[bool, typer.Option(help="batches of 1 M only and fewer of them, in about three minutes")] = False,
+    quick: Annotated[
+        bool, typer.Option(help="batches of 1 M only and fewer of them, in about three minutes")
+    ] = False,
     json: Annotated[Path | None, typer.Option(help="write all figures to this file")] = None,
-    plot: Annotated[Path, typer.Option(help="write the plot to this file")] = ROOT / "results" / "windows.png",
+    plot: Annotated[Path, typer.Option(help="write the plot to this file")] = ROOT
+    / "results"
+    / "windows.png",
     state: Annotated[str, typer.Option(help="state store of native Spark: rocksdb or memory")] = "rocksdb",
-    only: Annotated[str, typer.Option(help="only these engines, separated by commas: thalweg_engine, spark_union, ...")] = "",
+    only: Annotated[
+        str, typer.Option(help="only these engines, separated by commas: thalweg_engine, spark_union, ...")
+    ] = "",
     windows: Annotated[str, typer.Option(help="only these numbers of windows, separated by commas")] = "",
-    batches: Annotated[str, typer.Option(help="only batches of these sizes, separated by commas: 1000000, ...")] = "",
-    rounds: Annotated[int, typer.Option(help="how often everything is run, engines in turns; the middle run counts")] = 1,
+    batches: Annotated[
+        str, typer.Option(help="only batches of these sizes, separated by commas: 1000000, ...")
+    ] = "",
+    rounds: Annotated[
+        int, typer.Option(help="how often everything is run, engines in turns; the middle run counts")
+    ] = 1,
 ) -> None:
     """Windows against native Spark and DuckDB alone."""
     console = report.console()
     machine = report.machine()
-    console.print(f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load_before']:.1f} before")
-    chosen = [c for c in cases(quick) if _wanted(c.engine, only) and _wanted(str(c.windows), windows) and _wanted(str(c.batch), batches)]
+    console.print(
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load_before']:.1f} before"
+    )
+    chosen = [
+        c
+        for c in cases(quick)
+        if _wanted(c.engine, only) and _wanted(str(c.windows), windows) and _wanted(str(c.batch), batches)
+    ]
     results = measure(chosen, state, console, rounds)
     show(results, console)
     data = {"benchmark": "windows", "quick": quick, "machine": machine, **as_data(results)}
     report.write_json(json, data)
-    plots.throughput({(report.NAMES[c.engine], *c.key): o.events_per_second for c, o in results.outcomes.items() if c.batch >= M}, plot)
+    plots.throughput(
+        {
+            (report.NAMES[c.engine], *c.key): o.events_per_second
+            for c, o in results.outcomes.items()
+            if c.batch >= M
+        },
+        plot,
+    )
     console.print(f"plot: {plot}", *([f"figures: {json}"] if json else []))
     if not all(a.holds for a in results.agreements.values()):
         raise typer.Exit(1)
@@ -154,7 +177,9 @@ def measure(chosen: list[Case], state: str, console: Console, rounds: int = 1) -
                 forget(outcome.run, results=number + 1 < rounds)
             results.outcomes |= {c: os[-1] for c, os in found.items()}
             agree(results, key)
-            results.outcomes |= {c: sorted(os, key=lambda o: o.batch_ms)[len(os) // 2] for c, os in found.items()}
+            results.outcomes |= {
+                c: sorted(os, key=lambda o: o.batch_ms)[len(os) // 2] for c, os in found.items()
+            }
     return results
 
 
@@ -193,14 +218,20 @@ def show(results: Results, console: Console) -> None:
     if limit is not None:
         console.print(f"of the limit, DuckDB alone with one window and batches of 10 M: {limit}")
     small = (5, SMALL_FEED.file_events)
-    found = {report.NAMES[e]: o for e in (THALWEG, UNION, EXPLODED) if (o := results.find(e, small)) is not None}
+    found = {
+        report.NAMES[e]: o for e in (THALWEG, UNION, EXPLODED) if (o := results.find(e, small)) is not None
+    }
     if (ours := found.get("Thalweg")) is not None:
         verdict = "[green]<=[/]" if ours.batch_ms <= SMALL_TARGET else "[red]>[/]"
         console.print(
             f"a whole micro-batch of {small[1]:,} events, {small[0]} windows: {ours.batch_ms:.0f} ms {verdict} {SMALL_TARGET:.0f} ms"
         )
         console.print(report.parts_table("where a small batch goes (medians)", found))
-    large = {f"{c.windows} x {report.count(c.batch)}": o for c, o in results.outcomes.items() if c.engine == THALWEG and c.batch >= M}
+    large = {
+        f"{c.windows} x {report.count(c.batch)}": o
+        for c, o in results.outcomes.items()
+        if c.engine == THALWEG and c.batch >= M
+    }
     if large:
         console.print(report.parts_table("where a batch of Thalweg goes (medians; windows x events)", large))
 
@@ -213,7 +244,13 @@ def throughput_table(results: Results) -> Any:
         speeds = [report.rate(o.events_per_second) if (o := results.find(e, key)) else "" for e in engines]
         ratios = [str(results.ratio(key, e) or "") for e in (UNION, EXPLODED, DUCKDB)]
         rows.append([f"{key[0]} x {report.count(key[1])}", *speeds, *ratios])
-    columns = ["windows x batch", *(report.NAMES[e] for e in engines), "over union", "over exploded", "of DuckDB"]
+    columns = [
+        "windows x batch",
+        *(report.NAMES[e] for e in engines),
+        "over union",
+        "over exploded",
+        "of DuckDB",
+    ]
     return report.table("events/s, and Thalweg over the others with the target", columns, rows)
 
 
@@ -230,12 +267,16 @@ def agreement_table(results: Results) -> Any:
 
 def as_data(results: Results) -> dict[str, Any]:
     """The figures as JSON holds them."""
-    checks = [{"windows": n, "batch": b, **asdict(a), "equal": a.holds} for (n, b), a in results.agreements.items()]
+    checks = [
+        {"windows": n, "batch": b, **asdict(a), "equal": a.holds} for (n, b), a in results.agreements.items()
+    ]
     small = results.find(THALWEG, (5, SMALL_FEED.file_events))
     return {
         "runs": [{"case": asdict(c), **report.outcome_data(o)} for c, o in results.outcomes.items()],
         "ratios": [{**asdict(r), "reached": r.reached} for r in results.ratios()],
-        "small_batch": None if small is None else {"ms": small.batch_ms, "target": SMALL_TARGET, "reached": small.batch_ms <= SMALL_TARGET},
+        "small_batch": None
+        if small is None
+        else {"ms": small.batch_ms, "target": SMALL_TARGET, "reached": small.batch_ms <= SMALL_TARGET},
         "checks": checks,
     }
 

@@ -58,7 +58,9 @@ def _write_stream(db: duckdb.DuckDBPyConnection, folder: Path, sql: str) -> None
     folder.mkdir(exist_ok=True)
     db.execute(f"CREATE TEMP TABLE rows AS {sql}")
     (time,) = (n for n, kind, *_ in db.execute("DESCRIBE rows").fetchall() if kind == "TIMESTAMP")
-    for (part,) in db.execute(f"SELECT DISTINCT time_bucket(INTERVAL 10 MINUTES, {time}) FROM rows ORDER BY ALL").fetchall():
+    for (part,) in db.execute(
+        f"SELECT DISTINCT time_bucket(INTERVAL 10 MINUTES, {time}) FROM rows ORDER BY ALL"
+    ).fetchall():
         path = folder / f"{part:%H%M}.parquet"
         chosen = f"FROM rows WHERE time_bucket(INTERVAL 10 MINUTES, {time}) = TIMESTAMP '{part}' ORDER BY ALL"
         db.execute(f"COPY ({chosen}) TO '{_quoted(path)}' (FORMAT parquet)")
@@ -77,7 +79,11 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=300_000)
     parser.add_argument("--out", type=Path, help="where to write [data/packets or data/vermont]")
     given = parser.parse_args()
-    make(given.workload, given.out or Path("data") / {"packets": "packets", "auctions": "vermont"}[given.workload], given.events)
+    make(
+        given.workload,
+        given.out or Path("data") / {"packets": "packets", "auctions": "vermont"}[given.workload],
+        given.events,
+    )
 
 
 if __name__ == "__main__":

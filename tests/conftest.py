@@ -15,14 +15,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 # Plans are those of a machine that was never measured, whatever is known of this one.
 os.environ["THALWEG_HOME"] = tempfile.mkdtemp(prefix="thalweg-tests-")
 EXAMPLES = int(os.environ.get("THALWEG_EXAMPLES", "0"))
-PHASES = (Phase.explicit, Phase.reuse, Phase.generate) if os.environ.get("THALWEG_NO_SHRINK") else tuple(Phase)
+PHASES = (
+    (Phase.explicit, Phase.reuse, Phase.generate) if os.environ.get("THALWEG_NO_SHRINK") else tuple(Phase)
+)
 
 settings.register_profile(
     "thalweg",
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=EXAMPLES == 0,
-    max_examples=EXAMPLES or 25,
+    max_examples=EXAMPLES or 12,
     phases=PHASES,
 )
 settings.load_profile("thalweg")

@@ -51,8 +51,16 @@ def execute(run: Run, query: Query) -> tuple[Batch, ...]:
             .parquet(f"{run.directory}/in")
             .withWatermark("ts", "0 seconds")
         )
-        sink = query(rows, run).writeStream.outputMode("append").option("checkpointLocation", f"{run.directory}/checkpoint")
-        sink = sink.format("noop") if run.sink == "noop" else sink.format("parquet").option("path", f"{run.directory}/out")
+        sink = (
+            query(rows, run)
+            .writeStream.outputMode("append")
+            .option("checkpointLocation", f"{run.directory}/checkpoint")
+        )
+        sink = (
+            sink.format("noop")
+            if run.sink == "noop"
+            else sink.format("parquet").option("path", f"{run.directory}/out")
+        )
         streaming = sink.trigger(availableNow=True).start()
         streaming.awaitTermination()
         return batches(streaming.recentProgress)
@@ -63,7 +71,10 @@ def execute(run: Run, query: Query) -> tuple[Batch, ...]:
 def _session(state: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("benchmark").master("local[*]")
-    own = {"spark.sql.shuffle.partitions": str(os.cpu_count()), "spark.sql.streaming.stateStore.providerClass": STORES[state]}
+    own = {
+        "spark.sql.shuffle.partitions": str(os.cpu_count()),
+        "spark.sql.streaming.stateStore.providerClass": STORES[state],
+    }
     for key, value in {**SETTINGS, **own}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

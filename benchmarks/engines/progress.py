@@ -23,5 +23,7 @@ def batches(reports: Iterable[Any]) -> tuple[Batch, ...]:
 
     One without input only emits what the last one closed, and is left out.
     """
-    parts = {r.batchId: {name: float(ms) for name, ms in r.durationMs.items()} for r in reports if r.numInputRows}
+    parts = {
+        r.batchId: {name: float(ms) for name, ms in r.durationMs.items()} for r in reports if r.numInputRows
+    }
     return tuple(Batch(number, found["triggerExecution"], found) for number, found in parts.items())

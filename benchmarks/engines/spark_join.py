@@ -26,9 +26,13 @@ def execute(run: JoinRun) -> tuple[tuple[Batch, ...], float]:
         spark.conf.set("spark.sql.streaming.join.stateFormatVersion", str(run.state_format))
         keep_all(spark)
         result = FORMS[run.form](_rows(spark, run, "s0"), _rows(spark, run, "s1"), run)
-        sink = result.writeStream.outputMode("append").option("checkpointLocation", f"{run.directory}/checkpoint")
+        sink = result.writeStream.outputMode("append").option(
+            "checkpointLocation", f"{run.directory}/checkpoint"
+        )
         started = time.perf_counter()
-        streaming = sink.format("parquet").option("path", f"{run.directory}/out").trigger(availableNow=True).start()
+        streaming = (
+            sink.format("parquet").option("path", f"{run.directory}/out").trigger(availableNow=True).start()
+        )
         streaming.awaitTermination()
         seconds = time.perf_counter() - started
         return batches(streaming.recentProgress), seconds
@@ -46,9 +50,16 @@ def _windowed(rows: Any, run: JoinRun) -> Any:
 
 
 def _late(left: Any, right: Any, run: JoinRun) -> Any:
-    a, b = _windowed(left, run), _windowed(right, run).select(F.col("w").alias("w2"), F.col("k").alias("k2"), F.col("x").alias("y"))
+    a, b = (
+        _windowed(left, run),
+        _windowed(right, run).select(F.col("w").alias("w2"), F.col("k").alias("k2"), F.col("x").alias("y")),
+    )
     joined = a.join(b, F.expr("w = w2 AND k = k2"))
-    return _shown(joined.groupBy("w", "g").agg(F.count("*").alias("n"), F.sum("x").alias("first"), F.sum("y").alias("second")))
+    return _shown(
+        joined.groupBy("w", "g").agg(
+            F.count("*").alias("n"), F.sum("x").alias("first"), F.sum("y").alias("second")
+        )
+    )
 
 
 def _early(left: Any, right: Any, run: JoinRun) -> Any:
@@ -57,7 +68,9 @@ def _early(left: Any, right: Any, run: JoinRun) -> Any:
     b = b.select(F.col("w").alias("w2"), F.col("k").alias("k2"), "n2", "x2")
     joined = a.join(b, F.expr("w = w2 AND k = k2"))
     sums = {"n": "n1 * n2", "first": "x1 * n2", "second": "x2 * n1"}
-    return _shown(joined.groupBy("w", "g").agg(*(F.sum(F.expr(sql)).alias(name) for name, sql in sums.items())))
+    return _shown(
+        joined.groupBy("w", "g").agg(*(F.sum(F.expr(sql)).alias(name) for name, sql in sums.items()))
+    )
 
 
 def _shown(grouped: Any) -> Any:

@@ -83,13 +83,17 @@ def _by_hand(spark: Any, run: ManyRun) -> tuple[tuple[float, ...], int]:
         both = new.union(kept.pop().withColumn("is_new", F.lit(False))) if kept else new
         for name in names:
             both.where(F.col("stream") == name).createOrReplaceTempView(name)
-        _together([rows.sparkSession.sql(sql) for sql in queries]).write.mode("append").parquet(f"{run.own}/out/all")
+        _together([rows.sparkSession.sql(sql) for sql in queries]).write.mode("append").parquet(
+            f"{run.own}/out/all"
+        )
         top = new.agg(F.max("ts")).first()[0]
         oldest = F.lit(top) - F.expr(f"INTERVAL {WINDOWS[-1]} SECONDS")
         kept.append(both.where(F.col("ts") > oldest).drop("is_new").localCheckpoint())
         new.unpersist()
 
-    rows = reduce(lambda a, b: a.union(b), (_rows(spark, run, name).withColumn("stream", F.lit(name)) for name in names))
+    rows = reduce(
+        lambda a, b: a.union(b), (_rows(spark, run, name).withColumn("stream", F.lit(name)) for name in names)
+    )
     sink = rows.writeStream.foreachBatch(on_batch).option("checkpointLocation", f"{run.own}/checkpoint")
     running = sink.trigger(availableNow=True).start()
     running.awaitTermination()
@@ -117,7 +121,10 @@ def _together(found: list[Any]) -> Any:
     """All results as one, each with its query's name and NULL for columns that others show."""
     columns = sorted({c for rows in found for c in rows.columns})
     padded = [
-        rows.select(F.lit(f"q{i}").alias("q"), *(F.col(c) if c in rows.columns else F.lit(None).cast("int").alias(c) for c in columns))
+        rows.select(
+            F.lit(f"q{i}").alias("q"),
+            *(F.col(c) if c in rows.columns else F.lit(None).cast("int").alias(c) for c in columns),
+        )
         for i, rows in enumerate(found)
     ]
     return reduce(lambda a, b: a.union(b), padded)
@@ -128,7 +135,10 @@ def _times(running: Any, run: ManyRun) -> tuple[float, ...]:
 
 
 def _end(report: Any) -> float:
-    return datetime.fromisoformat(report.timestamp).timestamp() + float(report.durationMs["triggerExecution"]) / 1_000
+    return (
+        datetime.fromisoformat(report.timestamp).timestamp()
+        + float(report.durationMs["triggerExecution"]) / 1_000
+    )
 
 
 def _state(reports: Any) -> int:
@@ -152,4 +162,6 @@ def _read(run: ManyRun, name: str, columns: list[str]) -> Any:
     alone = folder.exists()
     condition = "" if alone else f" WHERE q = '{name}'"
     found = folder if alone else run.own / "out" / "all"
-    return duckdb.sql(f"SELECT {', '.join(columns)} FROM read_parquet('{found}/*.parquet'){condition}").to_arrow_table()
+    return duckdb.sql(
+        f"SELECT {', '.join(columns)} FROM read_parquet('{found}/*.parquet'){condition}"
+    ).to_arrow_table()

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.engines.progress import batches, keep_all
 from benchmarks.spec import Batch, Run, window_id
 from thalweg.api.session import Session
-from thalweg.engine.runner import BatchProgress
+from thalweg.engine.progress import BatchProgress
 from thalweg.model.windows import Window, duration_text
 
 

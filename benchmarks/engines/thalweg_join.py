@@ -25,7 +25,9 @@ def execute(run: JoinRun) -> tuple[tuple[Batch, ...], float]:
 def script(run: JoinRun) -> str:
     """The streams and the query as a user writes them."""
     options = "format = 'parquet', time = 'ts', watermark = '0 seconds', files_per_batch = 1"
-    streams = [f"CREATE STREAM s{n} ({COLUMNS}) WITH ({options}, path = '{run.directory}/s{n}');" for n in (0, 1)]
+    streams = [
+        f"CREATE STREAM s{n} ({COLUMNS}) WITH ({options}, path = '{run.directory}/s{n}');" for n in (0, 1)
+    ]
     return "\n".join([*streams, f"CREATE QUERY q INTO '{run.directory}/out' AS {select(run)};"])
 
 

@@ -17,4 +17,6 @@ def execute(run: ManyRun) -> Measured:
         keep_all(session.spark)
         session.run_available()
         counted = tuple(b.ms for b in batches(session.reports())[run.warmup :])
-        return Measured(run.events, len(run.queries), counted, *state_of(session), results_of(session), declared=declared)
+        return Measured(
+            run.events, len(run.queries), counted, *state_of(session), results_of(session), declared=declared
+        )

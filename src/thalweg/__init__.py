@@ -8,8 +8,19 @@ from thalweg.version import __version__
 if TYPE_CHECKING:
     from thalweg.api.handle import QueryHandle
     from thalweg.api.session import Session
+    from thalweg.client import connect
 
-__all__ = ["DataError", "EnvironmentProblem", "QueryHandle", "Session", "SqlError", "ThalwegError", "UsageError", "__version__"]
+__all__ = [
+    "DataError",
+    "EnvironmentProblem",
+    "QueryHandle",
+    "Session",
+    "SqlError",
+    "ThalwegError",
+    "UsageError",
+    "__version__",
+    "connect",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -22,6 +33,10 @@ def __getattr__(name: str) -> object:
         from thalweg.api.handle import QueryHandle
 
         return QueryHandle
+    if name == "connect":
+        from thalweg.client import connect
+
+        return connect
     raise AttributeError(f"module 'thalweg' has no attribute {name!r}")
 
 

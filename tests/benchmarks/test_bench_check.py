@@ -15,7 +15,9 @@ FEED = Feed(10_000, keys=5)
 WINDOWS = (Window(4 * SECOND, 4 * SECOND), Window(10 * SECOND, 5 * SECOND))
 
 
-def written(folder: Path, paths: list[Path], windows=WINDOWS, aggregate: str = "MIN", where: str = "TRUE") -> Path:
+def written(
+    folder: Path, paths: list[Path], windows=WINDOWS, aggregate: str = "MIN", where: str = "TRUE"
+) -> Path:
     """Every instance by a join of rows and instances, which is the definition read aloud."""
     folder.mkdir()
     for i, w in enumerate(windows):
@@ -72,7 +74,15 @@ def test_only_some_keys_where_all_are_too_many(tmp_path: Path, paths: list[Path]
 
 
 def test_duckdb_alone_on_a_batch_that_cuts_no_window(tmp_path: Path, paths: list[Path]):
-    run = Run("duckdb_alone", str(tmp_path), WINDOWS[:1], batch_files=3, file_events=FEED.file_events, warmup=0, measured=1)
+    run = Run(
+        "duckdb_alone",
+        str(tmp_path),
+        WINDOWS[:1],
+        batch_files=3,
+        file_events=FEED.file_events,
+        warmup=0,
+        measured=1,
+    )
     (tmp_path / "in").mkdir()
     for path in paths:
         (tmp_path / "in" / path.name).hardlink_to(path)

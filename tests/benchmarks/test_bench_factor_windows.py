@@ -9,7 +9,15 @@ from benchmarks.against_native import Contest, ratios
 from benchmarks.boosts import Boost, boost, correlation, points, rank_correlation, reading, regret, whole
 from benchmarks.data import Feed
 from benchmarks.paper_tables import ROWS
-from benchmarks.plan_figures import PlanFigures, SetFigures, forest_of, meaning, paper_cost, plan_of, predictions
+from benchmarks.plan_figures import (
+    PlanFigures,
+    SetFigures,
+    forest_of,
+    meaning,
+    paper_cost,
+    plan_of,
+    predictions,
+)
 from benchmarks.spec import Run, tumbling
 from benchmarks.window_rows import paper_sets, random_lengths, rows_named
 from rich.console import Console
@@ -21,11 +29,21 @@ from thalweg.optimizer.traits import Traits
 
 def plan(mode: str, lift: float, batch: float, same_as: str | None = None, cost: float = 1.0) -> PlanFigures:
     return PlanFigures(
-        mode, same_as or mode, 3, 1, 1, 0.5, {"paper": cost, "paper at our rate": cost, "engine": cost}, {"scan": 1, "lift": lift}, batch
+        mode,
+        same_as or mode,
+        3,
+        1,
+        1,
+        0.5,
+        {"paper": cost, "paper at our rate": cost, "engine": cost},
+        {"scan": 1, "lift": lift},
+        batch,
     )
 
 
-def figures(naive: float, best: float, times: int = 1, row: str = "S-5-tumbling", number: int = 0) -> SetFigures:
+def figures(
+    naive: float, best: float, times: int = 1, row: str = "S-5-tumbling", number: int = 0
+) -> SetFigures:
     plans = {
         "naive": plan("naive", naive, naive * 2, cost=naive),
         "shared": plan("shared", naive, naive * 2, "naive"),
@@ -65,7 +83,9 @@ def test_rows_are_those_of_the_paper():
         sets = list(paper_sets(row, 10))
         assert sum(s.times for s in sets) == 10
         assert all(len(set(s.windows)) == int(row.split("-")[1]) for s in sets)
-        assert all(w.tumbling == ("tumbling" in row) and w.range % SECOND == 0 for s in sets for w in s.windows)
+        assert all(
+            w.tumbling == ("tumbling" in row) and w.range % SECOND == 0 for s in sets for w in s.windows
+        )
 
 
 def test_random_lengths_are_between_one_and_twenty_seconds():
@@ -80,7 +100,9 @@ def planned(mode: str, windows: tuple[Window, ...], directory: str = "/nowhere")
 def test_plans_are_those_of_the_session_and_cost_what_the_paper_says(tmp_path: Path):
     """Example 6 of the paper: windows of 10, 20, 30 and 40, 480 events in 120 units from the rows, 150 by algorithm 1."""
     windows = tumbling(4, 10)
-    naive, shared = (forest_of(plan_of(planned(mode, windows, str(tmp_path)))[0]) for mode in ("naive", "shared"))
+    naive, shared = (
+        forest_of(plan_of(planned(mode, windows, str(tmp_path)))[0]) for mode in ("naive", "shared")
+    )
     assert paper_cost(naive, 1) == 480 / 120 and paper_cost(shared, 1) == 150 / 120
     assert predictions(naive, Traits(overlap_safe=True), Feed(1_000), 1_000)["paper at our rate"] == 4_000
 
@@ -100,7 +122,9 @@ def test_tables_and_plots_show_the_figures(tmp_path: Path):
     plots.boosts(sets, tmp_path / "boosts.png")
     plots.costs(sets, tmp_path / "costs.png")
     assert {p.name for p in tmp_path.iterdir()} == {"boosts.png", "costs.png"}
-    assert factor_report.as_data(sets, [])["rows"][0]["boosts"]["steps"]["best"] == pytest.approx({"mean": 39 / 9, "highest": 39 / 9})
+    assert factor_report.as_data(sets, [])["rows"][0]["boosts"]["steps"]["best"] == pytest.approx(
+        {"mean": 39 / 9, "highest": 39 / 9}
+    )
 
 
 def test_what_did_not_end_is_a_bound_without_a_verdict():

@@ -27,8 +27,12 @@ from thalweg.testing.reference_joins import reference_join
 SMALL = Point("figure 6 groups", 3, (Given(20, 4, 3), Given(20, 4)), 5, 4, 4, 4)
 
 
-def figures(point: Point, times: dict[str, tuple[float, float]], differing: tuple[str, ...] = ()) -> PointFigures:
-    return PointFigures(point, {p: PlanFigures(c, c, ms, {"snapshot": ms}, 10) for p, (c, ms) in times.items()}, 7, differing)
+def figures(
+    point: Point, times: dict[str, tuple[float, float]], differing: tuple[str, ...] = ()
+) -> PointFigures:
+    return PointFigures(
+        point, {p: PlanFigures(c, c, ms, {"snapshot": ms}, 10) for p, (c, ms) in times.items()}, 7, differing
+    )
 
 
 def test_a_stream_is_the_same_rows_in_any_split(tmp_path: Path):
@@ -36,8 +40,12 @@ def test_a_stream_is_the_same_rows_in_any_split(tmp_path: Path):
     whole = duckdb.sql(rows_sql(feed, 0, 10)).to_arrow_table()
     cut = pq.read_table(files(feed, (2.0, 3.0, 5.0), tmp_path))
     assert whole.num_rows == 1_000 and fingerprint(cut) == fingerprint(whole)
-    assert set(whole.column("k").to_pylist()) == set(range(7)) and set(whole.column("g").to_pylist()) == set(range(3))
-    assert fingerprint(duckdb.sql(rows_sql(replace(feed, seed=2), 0, 10)).to_arrow_table()) != fingerprint(whole)
+    assert set(whole.column("k").to_pylist()) == set(range(7)) and set(whole.column("g").to_pylist()) == set(
+        range(3)
+    )
+    assert fingerprint(duckdb.sql(rows_sql(replace(feed, seed=2), 0, 10)).to_arrow_table()) != fingerprint(
+        whole
+    )
 
 
 def test_a_point_asks_for_what_it_says():
@@ -45,24 +53,38 @@ def test_a_point_asks_for_what_it_says():
         "SELECT a.g AS g0, window_end, COUNT(*) AS n, SUM(a.x) AS first, SUM(b.x) AS second "
         "FROM s0 AS a [TUMBLE 4 SECONDS], s1 AS b [TUMBLE 4 SECONDS] WHERE a.k = b.k GROUP BY a.g EVERY 4 SECONDS"
     )
-    assert "[RANGE 4 SECONDS]" in replace(SMALL, every=2).select and "EVERY" not in replace(SMALL, every=0).select
+    assert (
+        "[RANGE 4 SECONDS]" in replace(SMALL, every=2).select
+        and "EVERY" not in replace(SMALL, every=0).select
+    )
     assert [i.sets for i in SMALL.statistics.inputs] == [15, 5] and SMALL.statistics.groups == 3
     assert SMALL.plans == ("LAP", "EAP01", "EAP10", "EAP11")
 
 
 def test_the_points_are_those_of_the_paper():
     points = list(sweep_points(quick=False))
-    assert {s.figure for s in SETTINGS} == {"figure 6", "figure 7", "figure 8", "figure 9", "figure 6, sliding"}
+    assert {s.figure for s in SETTINGS} == {
+        "figure 6",
+        "figure 7",
+        "figure 8",
+        "figure 9",
+        "figure 6, sliding",
+    }
     assert len(points) == 5 * 19 and len(list(sweep_points(quick=True))) < 70
     default = next(p for p in points if p.figure == "figure 6 rate" and p.value == 1)
     first = default.inputs[0]
-    matches, part = first.rate * first.window / default.keys, first.groups * default.keys / (first.rate * first.window)
+    matches, part = (
+        first.rate * first.window / default.keys,
+        first.groups * default.keys / (first.rate * first.window),
+    )
     assert (matches, part) == (5_000 * 0.1, 150 / 0.1 / 5_000)
     for point in (*points, *showcase_points(quick=False)):
         join_query(point)
 
 
-def test_a_showcase_is_for_the_plan_that_is_predicted_cheapest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_showcase_is_for_the_plan_that_is_predicted_cheapest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("THALWEG_HOME", str(tmp_path))  # the default constants, whatever this machine's are
     points = [p for p in showcase_points(quick=True) if p.method == "hash"]
     assert len(points) == len(SHOWCASES["hash"])
@@ -80,9 +102,18 @@ def test_kendall_counts_agreements():
 def test_regret_and_wins():
     good = figures(SMALL, {"LAP": (9, 90), "EAP01": (2, 20), "EAP10": (8, 80), "EAP11": (1, 10)})
     bad = figures(SMALL, {"LAP": (9, 30), "EAP01": (1, 15), "EAP10": (8, 20), "EAP11": (2, 10)}, ("EAP11",))
-    assert (good.chosen, good.regret, good.tau()) == ("EAP11", 1, 1) and (bad.chosen, bad.best, bad.regret) == ("EAP01", "EAP11", 1.5)
+    assert (good.chosen, good.regret, good.tau()) == ("EAP11", 1, 1) and (
+        bad.chosen,
+        bad.best,
+        bad.regret,
+    ) == ("EAP01", "EAP11", 1.5)
     found = summary([good, bad])
-    assert found.mean_regret == 1.25 and found.worst_regret == 1.5 and not found.reached and summary([good]).reached
+    assert (
+        found.mean_regret == 1.25
+        and found.worst_regret == 1.5
+        and not found.reached
+        and summary([good]).reached
+    )
     assert found.wins == {"EAP11": 2} and found.differing == 1
 
 
@@ -110,15 +141,25 @@ def test_row_joins_run_by_both_methods_and_all_strategies(tmp_path: Path):
 
 def test_expiry_is_compared_with_joining_again():
     def figure(plan: str, evaluate: str, ms: float) -> join_incremental.EvaluationFigures:
-        return join_incremental.EvaluationFigures(f"{join_incremental.MAX}, few keys", 1_000, plan, evaluate, 1, ms, 1, 1, 1, False)
+        return join_incremental.EvaluationFigures(
+            f"{join_incremental.MAX}, few keys", 1_000, plan, evaluate, 1, ms, 1, 1, 1, False
+        )
 
-    times = {"LAP": {"again": 60, "snapshot": 30, "expiry": 10}, "EAP11": {"again": 20, "snapshot": 20, "expiry": 5}}
-    found = join_incremental.max_ratios([figure(plan, evaluate, ms) for plan, own in times.items() for evaluate, ms in own.items()])
+    times = {
+        "LAP": {"again": 60, "snapshot": 30, "expiry": 10},
+        "EAP11": {"again": 20, "snapshot": 20, "expiry": 5},
+    }
+    found = join_incremental.max_ratios(
+        [figure(plan, evaluate, ms) for plan, own in times.items() for evaluate, ms in own.items()]
+    )
     assert [(r.value, r.reached) for r in found] == [(6, True), (3, None), (4, None), (4, None), (4, None)]
 
 
 def native_files(root: Path, case: str) -> tuple[list[Path], list[Path]]:
-    left, right = (files(replace(f, rate=50, keys=20), (10.0, 10.0, 10.0), root / "data") for f in join_native.feeds(case))
+    left, right = (
+        files(replace(f, rate=50, keys=20), (10.0, 10.0, 10.0), root / "data")
+        for f in join_native.feeds(case)
+    )
     return left, right
 
 
@@ -126,7 +167,9 @@ def test_results_of_engines_are_compared_with_the_definition(tmp_path: Path):
     paths = native_files(tmp_path, "aggregate")
     out = tmp_path / "out"
     out.mkdir()
-    rows = " UNION ALL ".join(f"SELECT *, {n} AS s FROM read_parquet({[str(p) for p in found]})" for n, found in enumerate(paths))
+    rows = " UNION ALL ".join(
+        f"SELECT *, {n} AS s FROM read_parquet({[str(p) for p in found]})" for n, found in enumerate(paths)
+    )
     joined = (
         "SELECT a.g, make_timestamp((a.t + 1) * 10000000) AS window_end, count(*) AS n, sum(a.x) AS first, sum(b.x) AS second "
         "FROM r a JOIN r b ON a.k = b.k AND a.t = b.t AND a.s = 0 AND b.s = 1 GROUP BY ALL"
@@ -153,13 +196,26 @@ def test_joined_rows_are_compared_with_the_definition(tmp_path: Path):
 
 def contest(name: str, engine: str, seconds: float | None) -> Contest:
     run = JoinRun(engine, "", "late", 10, 1)
-    outcome = None if seconds is None else JoinOutcome(run, (Batch(0, 9.0), Batch(1, 9.0), Batch(2, 5.0)), seconds)
+    outcome = (
+        None if seconds is None else JoinOutcome(run, (Batch(0, 9.0), Batch(1, 9.0), Batch(2, 5.0)), seconds)
+    )
     failure = None if outcome else "not ended in 300 s"
-    return Contest(Entrant(name, engine, "late", "aggregate"), 10, outcome, Agreement(5, 5, 0) if outcome else None, failure, 300.0)
+    return Contest(
+        Entrant(name, engine, "late", "aggregate"),
+        10,
+        outcome,
+        Agreement(5, 5, 0) if outcome else None,
+        failure,
+        300.0,
+    )
 
 
 def test_what_did_not_end_is_a_bound(tmp_path: Path):
-    held = [contest("Thalweg", "thalweg_join", 3.0), contest("slow", "spark_join", None), contest("slower", "spark_join", 60.0)]
+    held = [
+        contest("Thalweg", "thalweg_join", 3.0),
+        contest("slow", "spark_join", None),
+        contest("slower", "spark_join", 60.0),
+    ]
     assert [r.value for _, r in join_native.ratios(held)] == [100, 20]
     out = StringIO()
     join_native.show(held, Console(file=out, width=200))
@@ -197,10 +253,21 @@ def test_one_run_compares_writes_and_plots(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(join_streams, "rows_point", lambda *given: rows)
     monkeypatch.setattr(join_streams, "cases", lambda quick: [(rows, 2)])
     monkeypatch.setattr(join_incremental, "window_points", lambda quick: [sliding])
-    monkeypatch.setattr(join_incremental, "max_points", lambda quick: [replace(sliding, figure=f"{join_incremental.MAX}, few keys")])
+    monkeypatch.setattr(
+        join_incremental,
+        "max_points",
+        lambda quick: [replace(sliding, figure=f"{join_incremental.MAX}, few keys")],
+    )
     figures_file = tmp_path / "figures.json"
     joins.main(True, "sweeps,stream-join,incremental", None, 1, "", figures_file, tmp_path / "plots")
     data = json.loads(figures_file.read_text())
     assert data["sweeps"]["points"][0]["differing"] == [] and len(data["stream-join"]["invalidation"]) == 5
-    assert [e["evaluate"] for e in data["incremental"]["evaluations"][:4]] == ["snapshot", "delta", "expiry", "materialize"]
-    assert {"joins-figure-6.png", "joins-stream-join.png", "joins-incremental.png"} <= {p.name for p in (tmp_path / "plots").iterdir()}
+    assert [e["evaluate"] for e in data["incremental"]["evaluations"][:4]] == [
+        "snapshot",
+        "delta",
+        "expiry",
+        "materialize",
+    ]
+    assert {"joins-figure-6.png", "joins-stream-join.png", "joins-incremental.png"} <= {
+        p.name for p in (tmp_path / "plots").iterdir()
+    }

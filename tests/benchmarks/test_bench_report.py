@@ -15,7 +15,9 @@ from benchmarks import report, windows
 def measured(engine: str, n: int, batch: int, ms: float) -> tuple[Case, Outcome]:
     case = Case(engine, n, batch, 1, 2)
     run = Run(engine, "/nowhere", tumbling(n), batch // case.feed.file_events, case.feed.file_events, 1, 2)
-    return case, Outcome(run, (Batch(0, 9_999), Batch(1, ms, {"triggerExecution": ms}, {"lift": ms / 2}), Batch(2, ms)), 10)
+    return case, Outcome(
+        run, (Batch(0, 9_999), Batch(1, ms, {"triggerExecution": ms}, {"lift": ms / 2}), Batch(2, ms)), 10
+    )
 
 
 RESULTS = Results(
@@ -44,7 +46,11 @@ def printed(*what: object) -> str:
 def test_ratios_stand_beside_their_targets():
     over_union, over_exploded = RESULTS.ratio((5, M), UNION), RESULTS.ratio((5, M), EXPLODED)
     assert over_union and (over_union.value, over_union.target, over_union.reached) == (10.0, 8.0, True)
-    assert over_exploded and (over_exploded.value, over_exploded.target, over_exploded.reached) == (5.0, 6.0, False)
+    assert over_exploded and (over_exploded.value, over_exploded.target, over_exploded.reached) == (
+        5.0,
+        6.0,
+        False,
+    )
     limit = RESULTS.ratio((1, 10 * M), DUCKDB)
     assert limit and (limit.value, limit.target) == (0.25, 0.2)
     assert RESULTS.ratio((20, M), UNION) is None
@@ -88,7 +94,9 @@ def test_parts_are_medians_with_the_whole_first():
 def test_comparable_cases_follow_each_other(quick: bool):
     keys = [c.key for c in windows.cases(quick)]
     assert len(set(keys)) == sum(a != b for a, b in zip(keys, [None, *keys], strict=False))
-    assert all(c.warmup >= 1 and c.measured >= 2 and c.batch % c.feed.file_events == 0 for c in windows.cases(quick))
+    assert all(
+        c.warmup >= 1 and c.measured >= 2 and c.batch % c.feed.file_events == 0 for c in windows.cases(quick)
+    )
 
 
 def test_every_target_has_its_case():

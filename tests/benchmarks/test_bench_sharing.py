@@ -13,7 +13,15 @@ from benchmarks.sharing import measure
 from benchmarks.sharing_feeds import Ads, Attributes, Auctions, Feed, written
 from benchmarks.sharing_points import Compared, Point, as_data, compared, ratio
 from benchmarks.sharing_run import Measured, differing
-from benchmarks.sharing_template import VALUES, no_conditions, one_comparison, pattern_of, queries_of, share, similarity
+from benchmarks.sharing_template import (
+    VALUES,
+    no_conditions,
+    one_comparison,
+    pattern_of,
+    queries_of,
+    share,
+    similarity,
+)
 from benchmarks.sharing_workloads import PARTS, Workload, drawn, streams_of
 from rich.console import Console
 
@@ -30,7 +38,9 @@ def test_queries_are_as_similar_to_the_pattern_as_asked_for(ways: int, percent: 
     queries = queries_of(200, pattern, wanted, one_comparison, random)
     found = [similarity(q, pattern) for q in queries]
     assert abs(float(sum(found)) / len(found) - wanted) < 0.01
-    assert {q.window for q in queries} == {1, 2, 3} and all(len({p.stream for p in q.parts}) == ways for q in queries)
+    assert {q.window for q in queries} == {1, 2, 3} and all(
+        len({p.stream for p in q.parts}) == ways for q in queries
+    )
     assert all(len(p.conditions) == 1 for q in queries for p in q.parts)
 
 
@@ -73,10 +83,20 @@ def test_all_queries_of_all_parts_can_be_asked(part: str):
 
 def test_checksums_notice_a_difference():
     rows = pa.table({"a": [1, 2, 2], "b": [3, 4, 4]})
-    same, doubled, other = rows.take([2, 0, 1]), rows.take([0, 0, 1]), pa.table({"a": [1, 2, 2], "b": [3, 4, 5]})
-    assert fingerprint(same) == fingerprint(rows) and len({fingerprint(t) for t in (rows, doubled, other)}) == 3
+    same, doubled, other = (
+        rows.take([2, 0, 1]),
+        rows.take([0, 0, 1]),
+        pa.table({"a": [1, 2, 2], "b": [3, 4, 5]}),
+    )
+    assert (
+        fingerprint(same) == fingerprint(rows) and len({fingerprint(t) for t in (rows, doubled, other)}) == 3
+    )
     one = {"q0": fingerprint(rows), "q1": fingerprint(rows)}
-    assert differing(one, {"q0": fingerprint(same), "q1": fingerprint(other)}) == ("q1",) == differing(one, {"q0": fingerprint(rows)})
+    assert (
+        differing(one, {"q0": fingerprint(same), "q1": fingerprint(other)})
+        == ("q1",)
+        == differing(one, {"q0": fingerprint(rows)})
+    )
 
 
 def test_modes_are_run_and_compared(tmp_path: Path):
@@ -86,26 +106,43 @@ def test_modes_are_run_and_compared(tmp_path: Path):
     assert off.compared == Compared("best", ()) and best.compared in (None, Compared("best", ()))
     for point in (best, off):
         found = point.measured
-        assert len(found.ms) == len(found.cpu_ms) == 2 and found.result_rows and found.state_rows and not point.wrong
+        assert (
+            len(found.ms) == len(found.cpu_ms) == 2
+            and found.result_rows
+            and found.state_rows
+            and not point.wrong
+        )
     assert not (tmp_path / "session").exists()
 
 
 def test_what_takes_too_long_is_told(tmp_path: Path):
     workload = Workload("joins", "small", 1, Attributes((0, 1), 200), (drawn(1)[0].sql,), 1, 2)
     (point,) = measure(workload, ("off",), tmp_path, 0)
-    assert point.measured.ms == () and point.measured.results is None and "of 3 batches in 0 s" in str(point.measured.failure)
+    assert (
+        point.measured.ms == ()
+        and point.measured.results is None
+        and "of 3 batches in 0 s" in str(point.measured.failure)
+    )
     assert sharing_report.verdict(point) == point.measured.failure
 
 
 def test_tables_ratios_and_plots_show_the_figures(tmp_path: Path):
     found = {"best": (100.0, 7), "off": (300.0, 7), "all": (200.0, 8)}
-    measured = {mode: Measured(8_000, 20, (ms,), 10, 99, {"q0": (5, sum_)}) for mode, (ms, sum_) in found.items()}
+    measured = {
+        mode: Measured(8_000, 20, (ms,), 10, 99, {"q0": (5, sum_)}) for mode, (ms, sum_) in found.items()
+    }
     points = [Point("joins", "small", 20, mode, m, compared(measured, mode)) for mode, m in measured.items()]
-    assert ratio(points, "best", ["off", "all"]) == 2 and ratio(points, "best", ["off"]) == 3 and ratio(points, "best", ["none"]) is None
+    assert (
+        ratio(points, "best", ["off", "all"]) == 2
+        and ratio(points, "best", ["off"]) == 3
+        and ratio(points, "best", ["none"]) is None
+    )
     assert [p.wrong for p in points] == [False, False, True]
     out = StringIO()
     sharing_report.show(points, Console(file=out, width=200))
-    assert all(text in out.getvalue() for text in ("80.0 k", "1.60 M", "2.00x", "3.00x", "equal", "1 QUERIES DIFFER"))
+    assert all(
+        text in out.getvalue() for text in ("80.0 k", "1.60 M", "2.00x", "3.00x", "equal", "1 QUERIES DIFFER")
+    )
     assert as_data(points)[0]["overall"] == 1_600_000
     sharing_report.plot(points, tmp_path / "joins.png")
     assert (tmp_path / "joins.png").stat().st_size > 1_000

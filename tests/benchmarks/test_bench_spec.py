@@ -2,7 +2,16 @@
 
 from benchmarks.spec import Batch, Outcome, Run, dumps, outcome_of, run_of, tumbling
 
-RUN = Run("spark_union", "/nowhere", tumbling(2), batch_files=2, file_events=500, warmup=2, measured=3, settings={"a": "b"})
+RUN = Run(
+    "spark_union",
+    "/nowhere",
+    tumbling(2),
+    batch_files=2,
+    file_events=500,
+    warmup=2,
+    measured=3,
+    settings={"a": "b"},
+)
 
 
 def outcome(*ms: float) -> Outcome:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from benchmarks import steady
 from thalweg.api.status import FragmentStatus
-from thalweg.engine.runner import BatchProgress
+from thalweg.engine.progress import BatchProgress
 
 BID = FragmentStatus("bid_1", "bid", "rows", ("auction",), 3, 500, 2048)
 
@@ -22,7 +22,10 @@ def ran(last_ms: float = 100, last_rows: int = 500, size: int = FILL) -> Ran:
     """Every part of the run has `size` batches; the first is slow and still fills."""
     kinds = [(900.0, 100)] * size + [(100.0, 500)] * size + [(last_ms, last_rows)] * size
     return Ran(
-        tuple(Moment(i, ms, (i + 1) * FILE_EVENTS, rows, rows * 10, 0) for i, (ms, rows) in enumerate(kinds)), (BID,), {"states": 7}, {}
+        tuple(Moment(i, ms, (i + 1) * FILE_EVENTS, rows, rows * 10, 0) for i, (ms, rows) in enumerate(kinds)),
+        (BID,),
+        {"states": 7},
+        {},
     )
 
 
@@ -42,7 +45,8 @@ def test_one_slow_batch_is_noise_and_one_large_state_is_not():
 
 
 @pytest.mark.parametrize(
-    ("found", "steady_run"), [(ran(), True), (ran(last_ms=130), False), (ran(last_rows=700), False), (ran(50, 400), True)]
+    ("found", "steady_run"),
+    [(ran(), True), (ran(last_ms=130), False), (ran(last_rows=700), False), (ran(50, 400), True)],
 )
 def test_steady_is_what_does_not_grow(found: Ran, steady_run: bool):
     assert found.steady is steady_run
@@ -51,16 +55,29 @@ def test_steady_is_what_does_not_grow(found: Ran, steady_run: bool):
 def test_a_run_too_short_for_its_windows_says_nothing():
     short, out = ran(size=FILL - 1), StringIO()
     steady.show(short, Console(file=out, width=200))
-    assert not short.full and not short.steady and "windows were not full" in out.getvalue() and "not steady" in out.getvalue()
+    assert (
+        not short.full
+        and not short.steady
+        and "windows were not full" in out.getvalue()
+        and "not steady" in out.getvalue()
+    )
 
 
 def test_tables_and_json_show_the_figures(tmp_path: Path):
     out = StringIO()
-    steady.show(replace(ran(), wrong={"states": "results differ: 6 rows, expected 7"}), Console(file=out, width=200))
-    assert "bid: rows" in out.getvalue() and "they differ" in out.getvalue() and "expected 7" in out.getvalue()
+    steady.show(
+        replace(ran(), wrong={"states": "results differ: 6 rows, expected 7"}), Console(file=out, width=200)
+    )
+    assert (
+        "bid: rows" in out.getvalue() and "they differ" in out.getvalue() and "expected 7" in out.getvalue()
+    )
     write_json(tmp_path / "steady.json", steady.as_data(ran()))
     data = json.loads((tmp_path / "steady.json").read_text())
-    assert data["steady"] and len(data["batches"]) == 3 * FILL and [t["state_bytes"] for t in data["thirds"]] == [1000, 5000, 5000]
+    assert (
+        data["steady"]
+        and len(data["batches"]) == 3 * FILL
+        and [t["state_bytes"] for t in data["thirds"]] == [1000, 5000, 5000]
+    )
 
 
 def test_a_batch_has_the_time_that_spark_tells_and_the_state_that_the_engine_tells():
@@ -78,4 +95,8 @@ def test_files_arrive_together_and_in_order(tmp_path: Path):
             (tmp_path / "ready" / stream / f"{i}.parquet").touch()
     arrivals = Arrivals(tmp_path / "ready", tmp_path / "in", 0.0)
     arrivals.run()
-    assert arrivals.placed == 3 and sorted(p.name for p in (tmp_path / "in" / "bid").iterdir()) == ["0.parquet", "1.parquet", "2.parquet"]
+    assert arrivals.placed == 3 and sorted(p.name for p in (tmp_path / "in" / "bid").iterdir()) == [
+        "0.parquet",
+        "1.parquet",
+        "2.parquet",
+    ]

@@ -14,7 +14,32 @@ from thalweg.statistics.records import WindowStatistics
 BUSY = WindowStatistics(rate=10_000, keys=100, batch=500 * SECOND)
 AGGREGATES = {"MIN": Traits(overlap_safe=True), "SUM": Traits(invertible=True), "VARIANCE": Traits()}
 LIMITS = {20: 0.3, 200: 3.0}
-DASHBOARD = (1, 2, 3, 5, 6, 10, 12, 15, 20, 30, 60, 90, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 28800, 43200, 86400)
+DASHBOARD = (
+    1,
+    2,
+    3,
+    5,
+    6,
+    10,
+    12,
+    15,
+    20,
+    30,
+    60,
+    90,
+    120,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    14400,
+    21600,
+    28800,
+    43200,
+    86400,
+)
 
 
 def window_set(kind: str, n: int) -> list[Window]:
@@ -23,7 +48,10 @@ def window_set(kind: str, n: int) -> list[Window]:
         generate = random_gen if kind.startswith("random") else sequential_gen
         return list(generate(n, kind.endswith("tumbling"), seed=1, k=50 if n <= 20 else 500, unit=SECOND))
     if kind == "real lengths":
-        return [Window(random.randint(10 * SECOND, 20 * SECOND), random.randint(SECOND, 10 * SECOND)) for _ in range(n)]
+        return [
+            Window(random.randint(10 * SECOND, 20 * SECOND), random.randint(SECOND, 10 * SECOND))
+            for _ in range(n)
+        ]
     if kind == "dashboard":
         pairs = [sorted(random.choices(DASHBOARD, k=2)) for _ in range(n)]
     else:
@@ -35,7 +63,15 @@ def window_set(kind: str, n: int) -> list[Window]:
 @pytest.mark.parametrize("n", LIMITS)
 @pytest.mark.parametrize(
     "kind",
-    ["random tumbling", "random hopping", "sequential tumbling", "sequential hopping", "real lengths", "dashboard", "any seconds to a day"],
+    [
+        "random tumbling",
+        "random hopping",
+        "sequential tumbling",
+        "sequential hopping",
+        "real lengths",
+        "dashboard",
+        "any seconds to a day",
+    ],
 )
 def test_optimization_time(kind: str, n: int, aggregate: str) -> None:
     windows = window_set(kind, n)

@@ -47,13 +47,26 @@ def batches() -> list[pa.Table]:
         ticks = [b * 4 * SECOND + (i * 37 % 40) * 100_000 for i in range(40)]
         if b == 3:
             ticks[5] = 1 * SECOND
-        made.append(pa.table({"k": [i % 5 for i in range(40)], "v": [i * b for i in range(40)], "at": pa.array(ticks, pa.timestamp("us"))}))
+        made.append(
+            pa.table(
+                {
+                    "k": [i % 5 for i in range(40)],
+                    "v": [i * b for i in range(40)],
+                    "at": pa.array(ticks, pa.timestamp("us")),
+                }
+            )
+        )
     return made
 
 
 def engine_at(root: Path, sql: str = SQL, config: Config | None = None) -> LocalEngine:
     bound = bind_text(sql.replace("time =", f"late_rows = '{root / 'late'}', time ="), directory=root / "in")
-    return LocalEngine(root / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config or Config(), None))
+    return LocalEngine(
+        root / "run",
+        tuple(bound.streams.values()),
+        tuple(bound.queries.values()),
+        planner_for(config or Config(), None),
+    )
 
 
 def feed(engine: LocalEngine, chunks: list[tuple[str, str]], point: str) -> bool:
@@ -69,17 +82,37 @@ def feed(engine: LocalEngine, chunks: list[tuple[str, str]], point: str) -> bool
     return False
 
 
+def noise(root: Path, number: int) -> list[tuple[str, str]]:
+    """In every other batch a file that can't be read."""
+    path = root / "in" / "s" / f"noise-{number}"
+    path.write_bytes(b"no Parquet")
+    return [("s", str(path))] * (number % 2)
+
+
+def check_aside(engine: LocalEngine, files: int) -> None:
+    """Every bad file was set aside once, and is shown once."""
+    shown = (
+        pa.parquet.read_table(sorted((engine.root / "bad" / "s").glob("*.parquet")))
+        .column("file")
+        .to_pylist()
+    )
+    assert len(shown) == len(set(shown)) == files == engine.runner.manifest.streams["s"].bad_files
+
+
 @pytest.mark.parametrize("point", [p for p in POINTS if not p.startswith("finish:")])
 def test_crash_at_every_point_of_every_batch(point: str, tmp_path: Path) -> None:
     engine = engine_at(tmp_path)
     stream, tables = engine.streams[0], batches()
-    reached = sum(feed(engine, [("s", str(path))], point) for path in write_batches(tmp_path / "in" / "s", stream, tables))
+    reached = 0
+    for number, path in enumerate(write_batches(tmp_path / "in" / "s", stream, tables)):
+        reached += feed(engine, [("s", str(path)), *noise(tmp_path, number)], point)
     assert reached > 0, f"no batch came to {point}"
     for query in engine.queries:
         assert isinstance(query, Query)
         compare(engine.results(query), reference(query, stream, tables))
     late = pa.parquet.read_table(sorted((tmp_path / "late").glob("*.parquet")))
     assert late.num_rows == late_rows(stream, tables) == 1
+    check_aside(engine, len(tables) // 2)
     engine.restart()
     assert_nothing_left_over(engine, tmp_path)
 
@@ -89,10 +122,11 @@ def test_crash_of_joins(point: str, tmp_path: Path) -> None:
     """Rows, instants whose pairs are kept by their expiry, and changes since the last instant: none is lost or doubled."""
     engine = engine_at(tmp_path, JOINS, Config(early_aggregation="EAP11", evaluate="expiry"))
     streams, fed, reached = {s.name: s for s in engine.streams}, join_batches(), 0
-    for batch in fed:
+    for number, batch in enumerate(fed):
         chunks = [(n, str(write_batches(tmp_path / "in" / n, streams[n], [t])[0])) for n, t in batch.items()]
-        reached += feed(engine, chunks, point)
+        reached += feed(engine, [*chunks, *noise(tmp_path, number)], point)
     assert reached > 0, f"no batch came to {point}"
+    check_aside(engine, len(fed) // 2)
     for query in engine.queries:
         if not query.windows:
             expected = reference_join(query, streams, fed)
@@ -125,12 +159,15 @@ def test_crash_of_pools(point: str, tmp_path: Path) -> None:
         chunks = [(n, str(write_batches(tmp_path / "in" / n, streams[n], [t])[0])) for n, t in batch.items()]
         reached += feed(engine, chunks, point)
     assert reached > 0 and len({f.pool for f in engine.runner.plan.fragments}) == 3
-    assert list((tmp_path / "run" / "shared").glob("*/*.parquet")) and not list((tmp_path / "run" / "results").iterdir())
+    assert list((tmp_path / "run" / "shared").glob("*/*.parquet")) and not list(
+        (tmp_path / "run" / "results").iterdir()
+    )
     for query in engine.queries:
-        if query.windows:
-            expected = reference(query, streams["s"], [b["s"] for b in fed if "s" in b])
-        else:
-            expected = reference_join(query, streams, fed)
+        expected = (
+            reference(query, streams["s"], [b["s"] for b in fed if "s" in b])
+            if query.windows
+            else reference_join(query, streams, fed)
+        )
         compare(engine.results(query), expected)
         assert engine.runner.manifest.queries[query.name].rows == expected.num_rows
     engine.restart()

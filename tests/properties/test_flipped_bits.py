@@ -15,8 +15,16 @@ from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine
 
-FLIPS = int(os.environ.get("THALWEG_FLIPS", "48"))
-KINDS = ("state/*", "manifests/*.json", "manifests/*.base", "plans/*", "queries/*", "results/*/*.parquet", "FORMAT")
+FLIPS = int(os.environ.get("THALWEG_FLIPS", "32"))
+KINDS = (
+    "state/*",
+    "manifests/*.json",
+    "manifests/*.base",
+    "plans/*",
+    "queries/*",
+    "results/*/*.parquet",
+    "FORMAT",
+)
 
 
 def feed(engine: LocalEngine, root: Path, batch: dict[str, pa.Table]) -> None:

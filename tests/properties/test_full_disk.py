@@ -62,17 +62,26 @@ def fill(root: Path, full: Path) -> dict[str, str | None]:
 def can_mount() -> bool:
     if shutil.which("unshare") is None:
         return False
-    return subprocess.run([*UNSHARE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(
+            [*UNSHARE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
-@pytest.mark.skipif(not can_mount(), reason="this user may not mount a small disk (unshare --map-root-user --mount)")
+@pytest.mark.skipif(
+    not can_mount(), reason="this user may not mount a small disk (unshare --map-root-user --mount)"
+)
 @pytest.mark.parametrize("folder", ["state", "results", "manifests", "plans"])
 def test_a_disk_that_is_full(tmp_path: Path, folder: str) -> None:
     """Each folder of a session on a disk of 256 KB, filled to the last byte."""
     full = tmp_path / "run" / folder
     full.mkdir(parents=True)
     mounted = f"mount -t tmpfs -o size=256k none '{full}' && exec '{sys.executable}' '{__file__}' '{tmp_path}' '{full}'"
-    done = subprocess.run([*UNSHARE, "sh", "-c", mounted], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        [*UNSHARE, "sh", "-c", mounted], capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
     where = full / "a" if folder == "results" else full
@@ -104,7 +113,11 @@ def test_a_disk_that_takes_no_more(tmp_path: Path, size: int) -> None:
     where = Path(said.value.message.partition(": ")[0])
     assert where.is_relative_to(tmp_path / "run") and where.is_dir()
     assert said.value.hint == "free some space there, then run again: nothing is lost"
-    left = {p for p in set((tmp_path / "run").rglob("*")) - files if p.is_file() and p.name.startswith(local.UNFINISHED)}
+    left = {
+        p
+        for p in set((tmp_path / "run").rglob("*")) - files
+        if p.is_file() and p.name.startswith(local.UNFINISHED)
+    }
     assert not left
     engine.restart()
     feed(engine, chunks)

@@ -31,7 +31,9 @@ QUERY = """CREATE QUERY q AS SELECT a.g, COUNT(*) AS n, SUM(b.x) AS s, MAX(a.x) 
 
 def learning(engine: LocalEngine) -> LocalEngine:
     """An engine that plans as a session does: by what the last batch knew."""
-    engine.runner.planner_of = engine.runner.fresh_planner_of = lambda workload, manifest: planner_for(Config(), manifest)
+    engine.runner.planner_of = engine.runner.fresh_planner_of = lambda workload, manifest: planner_for(
+        Config(), manifest
+    )
     return engine
 
 
@@ -65,16 +67,28 @@ def test_drift_changes_the_plan_and_no_result(
     monkeypatch.setenv("THALWEG_HOME", str(tmp_path / "home"))
     save(JoinConstants(step=1.0))  # so few rows as here would be lost beside what statements cost
     bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + QUERY)
-    engine = learning(LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(Config()), 2))
+    engine = learning(
+        LocalEngine(
+            tmp_path / "run",
+            tuple(bound.streams.values()),
+            tuple(bound.queries.values()),
+            planner_for(Config()),
+            2,
+        )
+    )
     batches, plans = [], []
     for i in range(BATCHES):
         batches.append({n: rows(i, k, *(before if i < CHANGE else after)) for k, n in enumerate("ab")})
-        engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
+        engine.batch(
+            [(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()]
+        )
         plans.append(engine.runner.plan)
     first, last = early(plans[CHANGE - 1]), early(plans[-1])
     assert first != last
     if all(a <= b for a, b in zip(first, last, strict=True)):
-        assert any(j.takes_over for p in plans for j in p.joins), "aggregation sets are made of the rows that there are"
+        assert any(j.takes_over for p in plans for j in p.joins), (
+            "aggregation sets are made of the rows that there are"
+        )
     else:
         assert any(e.until is not None for p in plans for e in p.emissions), (
             "two plans run until the rows of the new one reach back far enough"
@@ -94,7 +108,9 @@ def test_windows_without_end_are_taken_over(tmp_path: Path, evaluate: str) -> No
     """Rows that were kept from the beginning become aggregation sets, and the next plan's evaluation begins with them."""
     bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + UNBOUNDED)
     first, second = Forced(Config(), bits=0, evaluate="expiry"), Forced(Config(), bits=3, evaluate=evaluate)
-    engine = LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), first, 2)
+    engine = LocalEngine(
+        tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), first, 2
+    )
     batches, kept = [], []
     for i in range(12):
         if i == 6:
@@ -102,7 +118,9 @@ def test_windows_without_end_are_taken_over(tmp_path: Path, evaluate: str) -> No
         if i == 8:
             engine.restart(3)
         batches.append({n: rows(i, k, 200, 7, 3) for k, n in enumerate("ab")})
-        engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
+        engine.batch(
+            [(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()]
+        )
         a = next(s.id for s in engine.runner.plan.fragments if s.source == "a")
         kept.append(sum(f.rows for f in engine.runner.manifest.files if f.fragment == a))
     assert early(engine.runner.plan) == (True, True) and kept[5] == 1_200 and kept[6] <= 7 * 7 * 3
@@ -114,8 +132,16 @@ def test_windows_without_end_are_taken_over(tmp_path: Path, evaluate: str) -> No
 def test_rows_that_are_gone_are_not_asked_for(tmp_path: Path) -> None:
     """From aggregation sets of windows without end no plan can go back to rows, so the old one stays."""
     bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + UNBOUNDED)
-    engine = LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), Forced(Config(), bits=3), 2)
+    engine = LocalEngine(
+        tmp_path / "run",
+        tuple(bound.streams.values()),
+        tuple(bound.queries.values()),
+        Forced(Config(), bits=3),
+        2,
+    )
     for i in range(3):
         engine.replan(Forced(Config(), bits=3 * (i < 2)))
-        engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [rows(i, 0, 50, 7, 3)])[0])) for n in "ab"])
+        engine.batch(
+            [(n, str(write_batches(tmp_path / n, bound.streams[n], [rows(i, 0, 50, 7, 3)])[0])) for n in "ab"]
+        )
     assert early(engine.runner.plan) == (True, True)

@@ -24,7 +24,9 @@ FOUR = "a.k = b.k AND b.j = c.j AND c.v = d.v"
 WINDOWS = {n: f"s{i} AS {n} [RANGE {i + 2} SECONDS]" for i, n in enumerate("abcd")}
 
 
-def case(names: str, condition: str, select: str, tail: str = "", batches: int = 5, rows: int = 12) -> JoinCase:
+def case(
+    names: str, condition: str, select: str, tail: str = "", batches: int = 5, rows: int = 12
+) -> JoinCase:
     """Random rows of small keys in several batches, and one query over them."""
     random = Random(f"{names} {condition}")
     streams = tuple(Stream(f"s{i}", COLUMNS, "at", delay=1_000_000) for i in range(len(names)))
@@ -35,7 +37,12 @@ def case(names: str, condition: str, select: str, tail: str = "", batches: int =
 
 def _rows(random: Random, batch: int, rows: int) -> pa.Table:
     times = [batch * 2_000_000 + random.randrange(2_500_000) for _ in range(rows)]
-    return pa.table({**{c: [random.randrange(4) for _ in range(rows)] for c in "kjv"}, "at": pa.array(times, pa.timestamp("us"))})
+    return pa.table(
+        {
+            **{c: [random.randrange(4) for _ in range(rows)] for c in "kjv"},
+            "at": pa.array(times, pa.timestamp("us")),
+        }
+    )
 
 
 @pytest.mark.parametrize("partitions", [[4, 6, 7, 1], [6, 2, 9], [16]])
@@ -65,12 +72,16 @@ def test_what_each_partition_gets(tmp_path: Path) -> None:
 
 def test_a_star_needs_one_axis(tmp_path: Path) -> None:
     found = sides("a.k = b.k AND a.k = c.k", tmp_path)
-    assert [len(side.route) for side in found] == [1, 1, 1] and [side.cut.copies(16) for side in found] == [(0,)] * 3
+    assert [len(side.route) for side in found] == [1, 1, 1] and [side.cut.copies(16) for side in found] == [
+        (0,)
+    ] * 3
 
 
 def sides(condition: str, path: Path) -> tuple[Fragment, ...]:
     """The sides of a count over three streams."""
-    (query,) = bind_statements(case("abc", condition, "COUNT(*) AS n", " EVERY 1 SECOND").sql(path)).queries.values()
+    (query,) = bind_statements(
+        case("abc", condition, "COUNT(*) AS n", " EVERY 1 SECOND").sql(path)
+    ).queries.values()
     assert isinstance(query, Query)
     return sides_of(query, (True, True, True))
 

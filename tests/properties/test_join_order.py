@@ -21,9 +21,7 @@ from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference_joins import reference_join
 
-STREAM = (
-    "CREATE STREAM {n} (k BIGINT, j BIGINT, x BIGINT, at TIMESTAMP) WITH (format='parquet', path='{d}/{n}', time='at', watermark='0 s');"
-)
+STREAM = "CREATE STREAM {n} (k BIGINT, j BIGINT, x BIGINT, at TIMESTAMP) WITH (format='parquet', path='{d}/{n}', time='at', watermark='0 s');"
 INPUTS = "FROM a [RANGE 4 SECONDS], b [RANGE 2 SECONDS], c [RANGE 3 SECONDS] WHERE a.k = b.k AND b.j = c.j"
 COUNTED = f"CREATE QUERY q AS SELECT a.j, COUNT(*) AS n, SUM(c.x) AS s, SUM(a.x + c.x) AS t {INPUTS} GROUP BY a.j EVERY 1 SECOND;"
 JOINED = f"CREATE QUERY q AS SELECT a.x AS x, b.x AS y, c.x AS z {INPUTS};"
@@ -61,7 +59,9 @@ def test_another_order_in_every_batch(tmp_path: Path, evaluate: str, bits: int) 
     """The join, its state and its results stay the same."""
     found = bound(tmp_path, JOINED if evaluate == "rows" else COUNTED)
     planners = [Forced(Config(), bits=bits, evaluate=evaluate, seed=i) for i in range(8)]
-    engine = LocalEngine(tmp_path / "run", tuple(found.streams.values()), tuple(found.queries.values()), planners[0], 2)
+    engine = LocalEngine(
+        tmp_path / "run", tuple(found.streams.values()), tuple(found.queries.values()), planners[0], 2
+    )
     batches, plans = [], []
     for i, planner in enumerate(planners):
         engine.replan(planner)
@@ -76,12 +76,22 @@ def test_another_order_in_every_batch(tmp_path: Path, evaluate: str, bits: int) 
     compare(engine.results(query), reference_join(query, found.streams, batches), 1e-9, 1e-9)
 
 
-def test_statistics_change_the_order_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_change_the_order_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While few rows of `a` come they meet first; then few of `c` do."""
     monkeypatch.setenv("THALWEG_HOME", str(tmp_path / "home"))
     save(JoinConstants(step=1.0))  # so few rows as here would be lost beside what statements cost
     found = bound(tmp_path, JOINED)
-    engine = learning(LocalEngine(tmp_path / "run", tuple(found.streams.values()), tuple(found.queries.values()), planner_for(Config()), 2))
+    engine = learning(
+        LocalEngine(
+            tmp_path / "run",
+            tuple(found.streams.values()),
+            tuple(found.queries.values()),
+            planner_for(Config()),
+            2,
+        )
+    )
     before, after = {"a": 2, "b": 300, "c": 300}, {"a": 300, "b": 300, "c": 2}
     batches, plans = [], []
     for i in range(36):

@@ -32,15 +32,24 @@ def rows(batch: int, stream: int) -> pa.Table:
     ).to_arrow_table()
 
 
-def run(root: Path, queries: str, strategy: str) -> tuple[LocalEngine, list[tuple[int, int, int]], list[tuple[pa.Table, pa.Table]]]:
+def run(
+    root: Path, queries: str, strategy: str
+) -> tuple[LocalEngine, list[tuple[int, int, int]], list[tuple[pa.Table, pa.Table]]]:
     """The engine, rows, files and bytes of state after every batch, and of each query what was found and what the definition gives."""
     bound = bind_statements("".join(STREAM.format(n=n, d=root / strategy) for n in "ab") + queries)
     planner = planner_for(Config(invalidate=strategy))
-    engine = LocalEngine(root / strategy, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2)
+    engine = LocalEngine(
+        root / strategy, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2
+    )
     batches, kept = [], []
     for i in range(BATCHES):
         batches.append({n: rows(i, k) for k, n in enumerate("ab")})
-        engine.batch([(n, str(write_batches(root / strategy / n, bound.streams[n], [t])[0])) for n, t in batches[-1].items()])
+        engine.batch(
+            [
+                (n, str(write_batches(root / strategy / n, bound.streams[n], [t])[0]))
+                for n, t in batches[-1].items()
+            ]
+        )
         files = engine.runner.manifest.files
         kept.append((sum(f.rows for f in files), len(files), sum(f.bytes for f in files)))
     joins = [q for q in bound.queries.values() if not q.windows]
@@ -71,7 +80,9 @@ def test_many_rows_lie_in_files_by_time(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_side_that_two_joins_share_keeps_what_the_longer_window_needs(tmp_path: Path, strategy: str) -> None:
+def test_a_side_that_two_joins_share_keeps_what_the_longer_window_needs(
+    tmp_path: Path, strategy: str
+) -> None:
     engine, _, results = run(tmp_path, SHORT + LONG, strategy)
     assert len(engine.runner.plan.joins) == 1 and len(engine.runner.plan.fragments) == 2, "one pool"
     for found, expected in results:

@@ -40,13 +40,24 @@ Rows = Sequence[tuple[Any, Any, int]]
 
 
 def run(
-    root: Path, types: Mapping[str, tuple[str, str]], query: str, batches: Sequence[Mapping[str, Rows]], config: Config
+    root: Path,
+    types: Mapping[str, tuple[str, str]],
+    query: str,
+    batches: Sequence[Mapping[str, Rows]],
+    config: Config,
 ) -> tuple[LocalEngine, Bound]:
     sql = "".join(STREAM.format(n=n, t=k, u=x, d=root) for n, (k, x) in types.items())
     bound = bind_statements(f"{sql} CREATE QUERY q AS {query};")
-    engine = LocalEngine(root / "home", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), 2)
+    engine = LocalEngine(
+        root / "home", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), 2
+    )
     for batch in batches:
-        engine.batch([(n, str(write_batches(root / n, bound.streams[n], [table(types[n], r)])[0])) for n, r in batch.items()])
+        engine.batch(
+            [
+                (n, str(write_batches(root / n, bound.streams[n], [table(types[n], r)])[0]))
+                for n, r in batch.items()
+            ]
+        )
     return engine, bound
 
 
@@ -79,7 +90,12 @@ def test_only_equal_numbers_are_partners(
     types = {"a": (a, "BIGINT"), "b": (b, "BIGINT")}
     rows = {"a": [(v, 0, S) for v in left], "b": [(v, 0, S) for v in right]}
     assert [
-        r["k"] for r in found(*run(tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE a.k = b.k", [rows], Config(join=method)))
+        r["k"]
+        for r in found(
+            *run(
+                tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE a.k = b.k", [rows], Config(join=method)
+            )
+        )
     ] == equal
 
 
@@ -107,16 +123,21 @@ def test_a_number_that_does_not_fit_stops_nothing(tmp_path: Path, condition: str
 def test_a_list_of_floats_and_integers_is_compared_as_single_ones_are(tmp_path: Path) -> None:
     types = {"a": ("INT", "BIGINT"), "b": ("FLOAT", "BIGINT")}
     rows: dict[str, Any] = {"a": [(16_777_217, 0, S), (16_777_216, 0, S)], "b": [(16_777_216.0, 0, S)]}
-    assert [r["k"] for r in found(*run(tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE a.k IN (b.k, 7)", [rows], Config()))] == [
-        16_777_216
-    ]
+    assert [
+        r["k"]
+        for r in found(
+            *run(tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE a.k IN (b.k, 7)", [rows], Config())
+        )
+    ] == [16_777_216]
 
 
 @pytest.mark.parametrize("evaluate", ["snapshot", "delta", "expiry"])
 def test_sums_of_products_with_two_large_counts(tmp_path: Path, evaluate: str) -> None:
     query = f"SELECT SUM(a.x + b.x) AS s FROM a {W}, b {W} WHERE a.k = b.k EVERY 10 SECONDS"
     types = {"a": ("BIGINT", "INT"), "b": ("BIGINT", "INT")}
-    first = {n: [(1, 1_000_000_000, S)] * 70_000 for n in "ab"} | {"b": [(1, 1_000_000_000, S)] * 70_000 + [(2, 0, S)]}
+    first = {n: [(1, 1_000_000_000, S)] * 70_000 for n in "ab"} | {
+        "b": [(1, 1_000_000_000, S)] * 70_000 + [(2, 0, S)]
+    }
     least = {"a": [(0, -(2**31), 25 * S)], "b": [(0, 0, 25 * S)]}
     config = Config(early_aggregation="EAP11", evaluate=evaluate)
     engine, bound = run(tmp_path, types, query, [first, least, {"a": END, "b": END}], config)
@@ -128,7 +149,13 @@ def test_sums_of_the_greatest_numbers(tmp_path: Path, plan: str, evaluate: str) 
     query = f"SELECT SUM(a.x) AS s, AVG(a.x) AS m, SUM(a.x + b.x) AS t FROM a {W}, b {W} WHERE a.k = b.k EVERY 10 SECONDS"
     types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
     first = {"a": [(1, 2**63 - 1, S), (1, -(2**63), S), (1, 7, S)], "b": [(1, -5, S)] * 3}
-    engine, bound = run(tmp_path, types, query, [first, {"a": END, "b": END}], Config(early_aggregation=plan, evaluate=evaluate))
+    engine, bound = run(
+        tmp_path,
+        types,
+        query,
+        [first, {"a": END, "b": END}],
+        Config(early_aggregation=plan, evaluate=evaluate),
+    )
     (row,) = found(engine, bound)
     assert (row["s"], row["m"]) == (18, 2.0)
 
@@ -138,16 +165,35 @@ def test_sums_of_floats_are_those_of_doubles(tmp_path: Path, plan: str) -> None:
     query = f"SELECT SUM(a.x) AS s, SUM(a.x + b.x) AS t FROM a {W}, b {W} WHERE a.k = b.k GROUP BY a.k EVERY 10 SECONDS"
     types = {"a": ("BIGINT", "FLOAT"), "b": ("BIGINT", "FLOAT")}
     first = {"a": [(1, 3e38, S), (2, 0.1, S)], "b": [(k, 0.0, S) for k in (1, 2)] * 3}
-    engine, bound = run(tmp_path, types, query, [first, {"a": END, "b": END}], Config(early_aggregation=plan, evaluate="snapshot"))
+    engine, bound = run(
+        tmp_path,
+        types,
+        query,
+        [first, {"a": END, "b": END}],
+        Config(early_aggregation=plan, evaluate="snapshot"),
+    )
     small, large = sorted((r["s"], r["t"]) for r in found(engine, bound))
-    assert small == pytest.approx((0.30000000447, 0.30000000447), rel=1e-9) and large == pytest.approx((9e38, 9e38), rel=1e-6)
+    assert small == pytest.approx((0.30000000447, 0.30000000447), rel=1e-9) and large == pytest.approx(
+        (9e38, 9e38), rel=1e-6
+    )
 
 
 def test_more_pairs_than_can_be_counted(tmp_path: Path) -> None:
-    inputs, equal = ", ".join(f"a AS t{i} {W}" for i in range(5)), " AND ".join(f"t{i}.k = t{i + 1}.k" for i in range(4))
+    inputs, equal = (
+        ", ".join(f"a AS t{i} {W}" for i in range(5)),
+        " AND ".join(f"t{i}.k = t{i + 1}.k" for i in range(4)),
+    )
     query = f"SELECT COUNT(*) AS n, VAR_POP(t0.x) AS v, MAX(t1.x) AS m FROM {inputs} WHERE {equal} EVERY 10 SECONDS"
     batches = [{"a": [(1, i % 2, S) for i in range(10_000)]}, {"a": END}]
-    (row,) = found(*run(tmp_path, {"a": ("BIGINT", "BIGINT")}, query, batches, Config(early_aggregation="EAP11111", evaluate="snapshot")))
+    (row,) = found(
+        *run(
+            tmp_path,
+            {"a": ("BIGINT", "BIGINT")},
+            query,
+            batches,
+            Config(early_aggregation="EAP11111", evaluate="snapshot"),
+        )
+    )
     assert (row["n"], row["v"], row["m"]) == (None, 0.25, 1)
 
 
@@ -171,7 +217,9 @@ def test_a_window_without_end_begins_with_its_query(tmp_path: Path, plan: str) -
         if number == 1:
             engine.queries = (first, second)
             engine.changed()
-        engine.batch([(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batch.items()])
+        engine.batch(
+            [(n, str(write_batches(tmp_path / n, bound.streams[n], [t])[0])) for n, t in batch.items()]
+        )
     begin = dict.fromkeys("ab", start + 5 * MINUTE + 1)
     assert isinstance(first, Query) and isinstance(second, Query)
     compare(engine.results(first), reference_join(first, bound.streams, tables))
@@ -193,18 +241,27 @@ def test_a_text_that_looks_like_a_column_changes(tmp_path: Path) -> None:
 def test_a_time_beyond_all_calendars_is_none(tmp_path: Path) -> None:
     query = f"SELECT a.k, COUNT(*) AS n FROM a {W}, b {W} WHERE a.k = b.k GROUP BY a.k EVERY 10 SECONDS"
     types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
-    batches = [{"a": [(1, 1, 2**63 - 1), (1, 1, S), (1, 1, -(2**63) + 5)], "b": [(1, 1, S)] * 3}, {"a": END, "b": END}]
+    batches = [
+        {"a": [(1, 1, 2**63 - 1), (1, 1, S), (1, 1, -(2**63) + 5)], "b": [(1, 1, S)] * 3},
+        {"a": END, "b": END},
+    ]
     engine, bound = run(tmp_path, types, query, batches, Config())
     assert [(r["k"], r["n"]) for r in found(engine, bound)] == [(1, 3)]
 
 
-def _expected(bound: Bound, types: Mapping[str, tuple[str, str]], batches: Sequence[Mapping[str, Rows]]) -> pa.Table:
+def _expected(
+    bound: Bound, types: Mapping[str, tuple[str, str]], batches: Sequence[Mapping[str, Rows]]
+) -> pa.Table:
     query = bound.queries["q"]
     assert isinstance(query, Query)
-    return reference_join(query, bound.streams, [{n: table(types[n], r) for n, r in b.items()} for b in batches])
+    return reference_join(
+        query, bound.streams, [{n: table(types[n], r) for n, r in b.items()} for b in batches]
+    )
 
 
-@pytest.mark.parametrize(("evaluate", "few"), [("expiry", 0), ("expiry", 10_000), ("snapshot", 0), ("materialize", 0)])
+@pytest.mark.parametrize(
+    ("evaluate", "few"), [("expiry", 0), ("expiry", 10_000), ("snapshot", 0), ("materialize", 0)]
+)
 @pytest.mark.parametrize("plan", ["LAP", "EAP10", "EAP11"])
 def test_pairs_are_made_and_merged_once_for_many_instants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: str, evaluate: str, few: int
@@ -216,7 +273,10 @@ def test_pairs_are_made_and_merged_once_for_many_instants(
     types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
     ends = [0, 1, 9, 10, 30, 31, 60, 100]
     batches = [
-        {n: [((i * 7 + j) % 3, (i * i + j) % 11, i * S // 3) for i in range(3 * low, 3 * high)] for j, n in enumerate("ab")}
+        {
+            n: [((i * 7 + j) % 3, (i * i + j) % 11, i * S // 3) for i in range(3 * low, 3 * high)]
+            for j, n in enumerate("ab")
+        }
         for low, high in pairwise(ends)
     ]
     engine, bound = run(tmp_path, types, query, batches, Config(early_aggregation=plan, evaluate=evaluate))
@@ -226,7 +286,13 @@ def test_pairs_are_made_and_merged_once_for_many_instants(
 def test_hash_needs_equated_columns(tmp_path: Path) -> None:
     types = {"a": ("BIGINT", "BIGINT"), "b": ("BIGINT", "BIGINT")}
     with pytest.raises(UsageError, match=r"no plan with plan\.join = hash"):
-        run(tmp_path, types, f"SELECT a.k FROM a {W}, b {W} WHERE a.k < b.k", [{"a": END}], Config(join="hash"))
+        run(
+            tmp_path,
+            types,
+            f"SELECT a.k FROM a {W}, b {W} WHERE a.k < b.k",
+            [{"a": END}],
+            Config(join="hash"),
+        )
 
 
 def test_groups_are_counted_once_however_many_partitions_have_pairs_of_them(tmp_path: Path) -> None:

@@ -46,7 +46,13 @@ class Forced(WindowPlanner):
         """The forced plan, or a snapshot where it can't be evaluated in that way."""
         early = tuple(bool(self.bits >> n & 1) for n in range(len(query.inputs)))
         evaluate = self.evaluate if may_evaluate(query, self.evaluate) else "snapshot"
-        return JoinChoice(early, evaluate, self.method, self.invalidate, () if self.seed is None else drawn_order(query, self.seed))
+        return JoinChoice(
+            early,
+            evaluate,
+            self.method,
+            self.invalidate,
+            () if self.seed is None else drawn_order(query, self.seed),
+        )
 
 
 def drawn_order(query: Query, seed: int) -> Order:
@@ -70,7 +76,12 @@ parallelism = hs.lists(hs.sampled_from([1, 2, 3, 4, 6, 7]), min_size=1, max_size
 
 
 def check_case(
-    case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int], switches: dict[int, Forced], exchange: str = "always"
+    case: JoinCase,
+    planner: Forced,
+    restarts: set[int],
+    partitions: list[int],
+    switches: dict[int, Forced],
+    exchange: str = "always",
 ) -> None:
     root = Path(tempfile.mkdtemp())
     try:
@@ -80,29 +91,50 @@ def check_case(
             pq.write_table(rows, root / "in" / f"{name}.parquet")
         queries, relations = tuple(bound.queries.values()), tuple(bound.relations.values())
         streams = tuple(bound.streams.values())
-        engine = LocalEngine(root / "run", streams, queries, planner, partitions[0], relations=relations, exchange=exchange)
+        engine = LocalEngine(
+            root / "run", streams, queries, planner, partitions[0], relations=relations, exchange=exchange
+        )
         for i, batch in enumerate(case.batches):
             if i in restarts:
                 engine.restart(partitions[i % len(partitions)])
             if i in switches:
                 engine.replan(switches[i])
-            engine.batch([(n, str(write_batches(root / "in" / n, bound.streams[n], [t])[0])) for n, t in batch.items()])
+            engine.batch(
+                [(n, str(write_batches(root / "in" / n, bound.streams[n], [t])[0])) for n, t in batch.items()]
+            )
         for query in queries:
             assert isinstance(query, Query)
             expected = reference_join(query, bound.streams, case.batches, case.relations)
             compare(engine.results(query), expected, 1e-6, 1e-6)
-            assert engine.runner.manifest.queries[query.name].late == late_rows_of_join(query, bound.streams, case.batches)
+            assert engine.runner.manifest.queries[query.name].late == late_rows_of_join(
+                query, bound.streams, case.batches
+            )
     finally:
         shutil.rmtree(root)
 
 
-@given(case=joins(), planner=planners, restarts=steps, partitions=parallelism, exchange=hs.sampled_from(["always", "best"]))
-def test_every_plan_equals_definition(case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int], exchange: str) -> None:
+@given(
+    case=joins(),
+    planner=planners,
+    restarts=steps,
+    partitions=parallelism,
+    exchange=hs.sampled_from(["always", "best"]),
+)
+def test_every_plan_equals_definition(
+    case: JoinCase, planner: Forced, restarts: set[int], partitions: list[int], exchange: str
+) -> None:
     check_case(case, planner, restarts, partitions, {}, exchange)
 
 
-@given(case=joins(aggregate=True), planner=planners, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), planners))
-def test_switches_change_nothing(case: JoinCase, planner: Forced, partitions: list[int], switches: dict[int, Forced]) -> None:
+@given(
+    case=joins(aggregate=True),
+    planner=planners,
+    partitions=parallelism,
+    switches=hs.dictionaries(hs.integers(1, 5), planners),
+)
+def test_switches_change_nothing(
+    case: JoinCase, planner: Forced, partitions: list[int], switches: dict[int, Forced]
+) -> None:
     check_case(case, planner, set(), partitions, switches)
 
 
@@ -123,15 +155,23 @@ def test_another_query_under_the_same_name_remembers_nothing(tmp_path: Path) -> 
     """EMIT CHANGES compares with the groups of this query, not with those of one that was dropped."""
     columns = (Column("k", "BIGINT"), Column("d", "DOUBLE"), Column("at", "TIMESTAMP"))
     sources = JoinSources((Stream("s0", columns, "at"),), None, 1_000_000, 0)
-    texts = [f"SELECT {key} COUNT(*) AS n FROM s0 AS a [RANGE 2 SECONDS]{by} EVERY 1 SECOND EMIT CHANGES" for key, by in KEYED]
+    texts = [
+        f"SELECT {key} COUNT(*) AS n FROM s0 AS a [RANGE 2 SECONDS]{by} EVERY 1 SECOND EMIT CHANGES"
+        for key, by in KEYED
+    ]
     bound = [bind_statements(JoinCase(sources, {}, (), (text,)).sql(tmp_path / "in")) for text in texts]
-    stream, engine = bound[0].streams["s0"], LocalEngine(tmp_path / "run", tuple(bound[0].streams.values()), (), Forced(Config()))
+    stream, engine = (
+        bound[0].streams["s0"],
+        LocalEngine(tmp_path / "run", tuple(bound[0].streams.values()), (), Forced(Config())),
+    )
     for i in range(12):
         engine.queries = tuple(bound[i >= 4].queries.values())
         engine.changed()
         rows = pa.table({"k": [i], "d": [0.5], "at": pa.array([i * 1_000_000], pa.timestamp("us"))})
         engine.batch([("s0", str(write_batches(tmp_path / "in" / "s0", stream, [rows])[0]))])
-    shown = [r for f in result_files(engine.output("q0")) for r in pq.read_table(f).to_pylist() if "k" not in r]
+    shown = [
+        r for f in result_files(engine.output("q0")) for r in pq.read_table(f).to_pylist() if "k" not in r
+    ]
     assert shown and not any(r["deleted"] for r in shown)
 
 

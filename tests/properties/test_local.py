@@ -25,14 +25,28 @@ MODES = ("naive", "shared", "paper", "best")
 
 
 def check_case(
-    case: WorkloadCase, mode: str, restarts: set[int], partitions: list[int], switches: dict[int, str], exchange: str = "always"
+    case: WorkloadCase,
+    mode: str,
+    restarts: set[int],
+    partitions: list[int],
+    switches: dict[int, str],
+    exchange: str = "always",
 ) -> None:
     root = Path(tempfile.mkdtemp())
     try:
         bound = bind_text(case.sql, directory=root / "in")
         streams, queries = tuple(bound.streams.values()), tuple(bound.queries.values())
-        paths = [write_batches(root / "in" / s.name, s, b) for s, b in zip(streams, case.batches, strict=True)]
-        engine = LocalEngine(root / "run", streams, queries, planner_for(Config(windows=mode)), partitions[0], exchange=exchange)
+        paths = [
+            write_batches(root / "in" / s.name, s, b) for s, b in zip(streams, case.batches, strict=True)
+        ]
+        engine = LocalEngine(
+            root / "run",
+            streams,
+            queries,
+            planner_for(Config(windows=mode)),
+            partitions[0],
+            exchange=exchange,
+        )
         for i in range(max(map(len, paths))):
             if i in restarts:
                 engine.restart(partitions[i % len(partitions)])
@@ -55,12 +69,21 @@ parallelism = hs.lists(hs.integers(1, 3), min_size=1, max_size=3)
 
 @pytest.mark.parametrize("mode", MODES)
 @given(case=workloads(), restarts=steps, partitions=parallelism, exchange=hs.sampled_from(["always", "best"]))
-def test_engine_equals_definition(mode: str, case: WorkloadCase, restarts: set[int], partitions: list[int], exchange: str) -> None:
+def test_engine_equals_definition(
+    mode: str, case: WorkloadCase, restarts: set[int], partitions: list[int], exchange: str
+) -> None:
     check_case(case, mode, restarts, partitions, {}, exchange)
 
 
-@given(case=workloads(), restarts=steps, partitions=parallelism, switches=hs.dictionaries(hs.integers(1, 5), hs.sampled_from(MODES)))
-def test_plan_switches_change_nothing(case: WorkloadCase, restarts: set[int], partitions: list[int], switches: dict[int, str]) -> None:
+@given(
+    case=workloads(),
+    restarts=steps,
+    partitions=parallelism,
+    switches=hs.dictionaries(hs.integers(1, 5), hs.sampled_from(MODES)),
+)
+def test_plan_switches_change_nothing(
+    case: WorkloadCase, restarts: set[int], partitions: list[int], switches: dict[int, str]
+) -> None:
     check_case(case, "best", restarts, partitions, switches)
 
 
@@ -71,7 +94,10 @@ def test_a_switch_does_not_count_parts_twice() -> None:
     table = pa.table(rows)
     batches = tuple(table.slice(i, 2) for i in range(0, 12, 2))
     mixed = "SELECT window_start, MEDIAN(v) AS m, VAR_SAMP(v) AS s, COUNT(*) AS n, MAX(v) AS h FROM s0 GROUP BY WINDOWS({})"
-    queries = (mixed.format("TUMBLE '1 second', TUMBLE '2 seconds'"), mixed.format("HOP '2 seconds' BY '1 second'"))
+    queries = (
+        mixed.format("TUMBLE '1 second', TUMBLE '2 seconds'"),
+        mixed.format("HOP '2 seconds' BY '1 second'"),
+    )
     for switches in ({1: "shared", 2: "best", 3: "paper", 4: "naive"}, {2: "naive", 3: "best"}):
         check_case(WorkloadCase((stream,), (batches,), queries), "best", set(), [2], switches)
 
@@ -85,7 +111,9 @@ def test_values_of_rows_stay_in_the_tasks(tmp_path: Path) -> None:
         case, root = WorkloadCase((stream,), ((table, table),), (text,)), tmp_path / function
         bound = bind_text(case.sql, directory=root / "in")
         planner = planner_for(Config())
-        engine = LocalEngine(root, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2, exchange="best")
+        engine = LocalEngine(
+            root, tuple(bound.streams.values()), tuple(bound.queries.values()), planner, 2, exchange="best"
+        )
         for path in write_batches(root / "in" / "s0", stream, [table, table]):
             engine.batch([("s0", str(path))])
         assert {f.parts for f in engine.runner.manifest.files} == ({1} if near else {2})

@@ -18,9 +18,7 @@ from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalSession
 
 SECOND = 1_000_000
-STREAM = (
-    "CREATE STREAM {0} (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{1}', time = 'at', watermark = '1 second');"
-)
+STREAM = "CREATE STREAM {0} (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{1}', time = 'at', watermark = '1 second');"
 PAIRS = "FROM s [RANGE {n} SECONDS], r [RANGE 2 SECONDS] WHERE s.k = r.k"
 SELECTS = (
     "SELECT k, window_id, window_end, COUNT(*) AS n FROM s GROUP BY k, WINDOWS(TUMBLE '1 second', TUMBLE '{n} seconds')",
@@ -30,6 +28,8 @@ SELECTS = (
     f"SELECT s.k, COUNT(*) AS n, SUM(s.v) AS total {PAIRS} AND r.v < 15 GROUP BY s.k EVERY 1 SECOND",
     f"SELECT r.k, MAX(s.v) AS high {PAIRS} GROUP BY r.k HAVING MAX(s.v) > 4 EVERY 2 SECONDS EMIT CHANGES",
     f"SELECT s.k, s.v, r.v AS w {PAIRS} AND s.v < r.v",
+    "SELECT k, v + {n} AS w, at FROM s WHERE v < 15",
+    "SELECT * FROM r WHERE k IS NOT NULL AND v % {n} = 1",
     f"SELECT s.k, SUM(s.v * r.v) AS product, MIN(s.v - r.v) AS low {PAIRS} AND s.v + 1 < r.v GROUP BY s.k EVERY 1 SECOND",
 )
 PLANS = ("best", "LAP", "EAP10", "EAP01", "EAP11")
@@ -41,11 +41,19 @@ def rows(random: Random, second: float, count: int) -> pa.Table:
     times = [int((second + random.random() * 2) * SECOND) for _ in range(count)]
     keys = [None if random.random() < 0.1 else random.randrange(4) for _ in range(count)]
     values = [random.randrange(23) for _ in range(count)]
-    return pa.table({"k": pa.array(keys, pa.int64()), "v": pa.array(values, pa.int64()), "at": pa.array(times, pa.timestamp("us"))})
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.int64()),
+            "v": pa.array(values, pa.int64()),
+            "at": pa.array(times, pa.timestamp("us")),
+        }
+    )
 
 
 class Run:
-    """A session over two streams that can be closed and opened again."""
+    """A session over some streams that can be closed and opened again."""
+
+    names: tuple[str, ...] = ("s", "r")
 
     def __init__(self, root: Path, partitions: int) -> None:
         self.root, self.fed = root, list[dict[str, pa.Table]]()
@@ -55,7 +63,7 @@ class Run:
 
     def _opened(self, partitions: int) -> LocalSession:
         session = LocalSession(self.root / "run", partitions)
-        for name in ("s", "r"):
+        for name in self.names:
             session.sql(STREAM.format(name, self.root / name))
         return session
 
@@ -86,14 +94,18 @@ class Run:
         """Run a batch."""
         self.fed.append(batch)
         streams = self.session.catalog.streams
-        self.session.batch([(n, str(write_batches(self.root / n, streams[n], [t])[0])) for n, t in batch.items()])
+        self.session.batch(
+            [(n, str(write_batches(self.root / n, streams[n], [t])[0])) for n, t in batch.items()]
+        )
 
     def check(self) -> int:
         """Compare everything with the definition."""
         return self._check(list(self.made.values()))
 
     def _check(self, handles: list[QueryHandle]) -> int:
-        return check_lives([q for q in handles if q.epoch is not None], self.session.catalog.streams, self.fed)
+        return check_lives(
+            [q for q in handles if q.epoch is not None], self.session.catalog.streams, self.fed
+        )
 
 
 selects = hs.builds(lambda text, n: text.format(n=n), hs.sampled_from(SELECTS), hs.sampled_from([2, 3, 4]))
@@ -123,15 +135,17 @@ def live_through(draw: Any, run: Run, change: Callable[[Any, Run], None], seed: 
     random, second = Random(seed), 0.0
     for _ in range(draw(hs.integers(4, 9))):
         change(draw, run)
-        run.feed({n: rows(random, second, random.randrange(12)) for n in ("s", "r")})
+        run.feed({n: rows(random, second, random.randrange(12)) for n in run.names})
         second += draw(hs.sampled_from([0.5, 1, 2, 4]))
-    run.feed({n: rows(random, second + 20, 1) for n in ("s", "r")})
+    run.feed({n: rows(random, second + 20, 1) for n in run.names})
     run.check()
     run.session.close()
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))
-def test_whoever_comes_and_goes(data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_whoever_comes_and_goes(
+    data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     run = Run(tmp_path_factory.mktemp("mixed"), data.draw(hs.sampled_from([1, 2, 3])))
     run.create(data.draw(selects))
     live_through(data.draw, run, change, seed)

@@ -25,9 +25,7 @@ from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine
 
 ROWS = {"small": 200, "middle": 1_000, "large": 5_000}
-STREAM = (
-    "CREATE STREAM {n} (k BIGINT, j BIGINT, x BIGINT, at TIMESTAMP) WITH (format='parquet', path='{d}/{n}', time='at', watermark='0 s');"
-)
+STREAM = "CREATE STREAM {n} (k BIGINT, j BIGINT, x BIGINT, at TIMESTAMP) WITH (format='parquet', path='{d}/{n}', time='at', watermark='0 s');"
 AGGREGATE = "CREATE QUERY q AS SELECT {g}, COUNT(*) AS n, SUM(large.x) AS s FROM {f} WHERE {w} GROUP BY {g} EVERY 10 SECONDS;"
 LINKS = {("small", "large"): "small.k = large.k", ("middle", "large"): "middle.j = large.j"}
 TWO, THREE = ("small", "large"), ("small", "middle", "large")
@@ -59,9 +57,13 @@ def plans_run(monkeypatch: pytest.MonkeyPatch, root: Path, query: str, config: C
 
     monkeypatch.setattr(joins, "query", looked_at)
     bound = bind_statements("".join(STREAM.format(n=n, d=root) for n in ROWS if n in query) + query)
-    engine = LocalEngine(root / "home", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), 1)
+    engine = LocalEngine(
+        root / "home", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config), 1
+    )
     for batch in range(3):
-        engine.batch([(n, str(write_batches(root / n, bound.streams[n], [rows(n, batch)])[0])) for n in bound.streams])
+        engine.batch(
+            [(n, str(write_batches(root / n, bound.streams[n], [rows(n, batch)])[0])) for n in bound.streams]
+        )
     return found
 
 
@@ -102,14 +104,25 @@ def test_of_two_inputs_the_smaller_is_kept_and_linked_ones_meet_first(
 
 
 @pytest.mark.parametrize("evaluate", ["expiry", "delta"])
-def test_new_rows_of_a_large_input_are_kept_and_the_old_ones_of_a_small_one_stream_past(evaluate: str) -> None:
+def test_new_rows_of_a_large_input_are_kept_and_the_old_ones_of_a_small_one_stream_past(
+    evaluate: str,
+) -> None:
     bound = bind_statements("".join(STREAM.format(n=n, d="d") for n in TWO) + text(TWO, "[RANGE 20 SECONDS]"))
     plan = build(
-        bound.streams.values(), bound.queries.values(), planner_for(Config(early_aggregation="LAP", evaluate=evaluate, join="hash"))
+        bound.streams.values(),
+        bound.queries.values(),
+        planner_for(Config(early_aggregation="LAP", evaluate=evaluate, join="hash")),
     )
     shape = shape_of(plan, plan.joins[0])
     small, large = (s.id for s in shape.sides)
-    sizes = {("all", small): 200, ("old", small): 200, ("new", large): 20, ("all", large): 5_000, ("new", small): 1, ("old", large): 5_000}
+    sizes = {
+        ("all", small): 200,
+        ("old", small): 200,
+        ("new", large): 20,
+        ("all", large): 5_000,
+        ("new", small): 1,
+        ("old", large): 5_000,
+    }
     moment = Moment(final=(11, 21), alive=(12,), shown=(12,), slots=((), (15,)), fresh=(1,), sizes=sizes)
     sql = next(s.sql for s in EVALUATIONS[evaluate].steps(shape, moment) if s.name in ("born", "changes"))
     assert sql.rindex(f"side_{small}") < sql.rindex(f"side_{large}"), "what is kept stands right of the other"
@@ -120,10 +133,14 @@ def test_new_rows_of_a_large_input_are_kept_and_the_old_ones_of_a_small_one_stre
 def test_inputs_are_aggregated_before_the_join_where_the_plan_says_so_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plan: str, early: int, method: str
 ) -> None:
-    plans = plans_run(monkeypatch, tmp_path, text(TWO), Config(early_aggregation=plan, evaluate="snapshot", join=method))
+    plans = plans_run(
+        monkeypatch, tmp_path, text(TWO), Config(early_aggregation=plan, evaluate="snapshot", join=method)
+    )
     assert plans
     for found in plans:
         (top,) = named(found, "HASH_JOIN")
         assert len([n for n in below(top) if n["name"].endswith("GROUP_BY")]) == early
         keys = [c for c in named_conditions(top) if "c0" in c]
-        assert len(keys) == 1 and keys[0].startswith("COALESCE") == (method == "loop"), "nested loops look at every pair"
+        assert len(keys) == 1 and keys[0].startswith("COALESCE") == (method == "loop"), (
+            "nested loops look at every pair"
+        )

@@ -28,7 +28,11 @@ def test_a_member_is_replaced(select: str, partitions: int, tmp_path: Path) -> N
     run, random = Run(tmp_path, partitions), Random(5)
     run.session.set("plan.sharing", "all")
     for limit in (3, 9, 15):
-        run.create(select.format(f"s.v < {limit}" if "JOIN" in select or "r.v" in select or "s.k" in select else f"v < {limit}"))
+        run.create(
+            select.format(
+                f"s.v < {limit}" if "JOIN" in select or "r.v" in select or "s.k" in select else f"v < {limit}"
+            )
+        )
     for i in range(4):
         run.feed({n: rows(random, 2 * i, 25) for n in ("s", "r")})
     text = select.format("s.v > 11" if "s.k" in select else "v > 11")
@@ -44,7 +48,11 @@ def test_a_member_is_replaced(select: str, partitions: int, tmp_path: Path) -> N
         compare(found, reference_of(old, streams, run.fed))
     else:
         asked, last = old.query, max(found.column("window_end").to_pylist())
-        whole = reference(asked, streams["s"], [b["s"] for b in run.fed]) if asked.windows else reference_join(asked, streams, run.fed)
+        whole = (
+            reference(asked, streams["s"], [b["s"] for b in run.fed])
+            if asked.windows
+            else reference_join(asked, streams, run.fed)
+        )
         ends = [t.replace(tzinfo=last.tzinfo) <= last for t in whole.column("window_end").to_pylist()]
         compare(found, whole.filter(pa.array(ends)))
         first = min(run.made["new"].results().column("window_end").to_pylist())

@@ -26,6 +26,10 @@ SELECTS = (
     f"SELECT s.k, MAX(r.v) AS high, SUM(s.v * r.v) AS p {JOIN} GROUP BY s.k HAVING COUNT(*) > 1 EVERY 1 SECOND",
     f"SELECT s.k, SUM(r.v) AS total {JOIN} GROUP BY s.k EVERY 2 SECONDS EMIT CHANGES",
     "SELECT s.k, r.v FROM s [TUMBLE {n} SECONDS], r [TUMBLE {n} SECONDS] WHERE s.k = r.k AND {where}",
+    "SELECT s.k, s.v, r.v AS w FROM s [RANGE {n} SECONDS], s AS r [RANGE {m} SECONDS] WHERE s.k = r.k AND {where}",
+    "SELECT s.k, SUM(r.v) AS t FROM s [RANGE 2 SECONDS], s r [RANGE {n} SECONDS] WHERE s.k = r.k AND {where} GROUP BY s.k EVERY 1 SECOND",
+    "SELECT s.k, s.v FROM s WHERE {where}",
+    "SELECT s.v * 2 AS w, s.at FROM s WHERE {where}",
     "SELECT s.k, COUNT(*) AS n FROM s [UNBOUNDED], r [RANGE {m} SECONDS] WHERE s.k = r.k AND {where} GROUP BY s.k EVERY 1 SECOND",
 )
 
@@ -33,15 +37,21 @@ SELECTS = (
 @hs.composite
 def texts(draw: Any) -> str:
     """A query of one of a few patterns, with its own conditions."""
-    where = draw(hs.lists(hs.sampled_from(CONDITIONS), min_size=1, max_size=2))
+    select = draw(hs.sampled_from(SELECTS))
+    known = [c for c in CONDITIONS if "r [" in select or "AS r" in select or "r." not in c]
+    where = draw(hs.lists(hs.sampled_from(known), min_size=1, max_size=2))
     a, b = draw(hs.integers(0, 23)), draw(hs.integers(0, 12))
     n, m = draw(hs.sampled_from([2, 3])), draw(hs.sampled_from([2, 4]))
-    return str(draw(hs.sampled_from(SELECTS)).format(n=n, m=m, where=" AND ".join(where).format(a=a, b=b)))
+    return str(select).format(n=n, m=m, where=" AND ".join(where).format(a=a, b=b))
 
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "many", "drop", "drop", "plan", "evaluate", "sharing", "restart"])):
+    match draw(
+        hs.sampled_from(
+            ["", "create", "create", "many", "drop", "drop", "plan", "evaluate", "sharing", "restart"]
+        )
+    ):
         case "create":
             run.create(draw(texts()))
         case "many" if len(run.live) < 8:
@@ -50,9 +60,13 @@ def change(draw: Any, run: Run) -> None:
         case "drop" if run.live:
             run.drop(draw(hs.sampled_from(run.live)))
         case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(["best", "LAP", "EAP10", "EAP11"])))
+            run.session.set(
+                "plan.early_aggregation", draw(hs.sampled_from(["best", "LAP", "EAP10", "EAP11"]))
+            )
         case "evaluate":
-            run.session.set("plan.evaluate", draw(hs.sampled_from(["best", "snapshot", "expiry", "materialize"])))
+            run.session.set(
+                "plan.evaluate", draw(hs.sampled_from(["best", "snapshot", "expiry", "materialize"]))
+            )
         case "sharing":
             run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "all", "off"])))
         case "restart" if run.fed:
@@ -60,7 +74,9 @@ def change(draw: Any, run: Run) -> None:
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))
-def test_pools_equal_the_definition(data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_pools_equal_the_definition(
+    data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     run = Run(tmp_path_factory.mktemp("pools"), data.draw(hs.sampled_from([1, 2, 3])))
     run.session.set("plan.sharing", data.draw(hs.sampled_from(["all", "best"])))
     for text in data.draw(hs.lists(texts(), min_size=2, max_size=5)):
@@ -68,7 +84,10 @@ def test_pools_equal_the_definition(data: hs.DataObject, seed: int, tmp_path_fac
     live_through(data.draw, run, change, seed)
 
 
-FAMILY = [f"SELECT s.k, s.v, r.v AS w {JOIN}", f"SELECT s.k, COUNT(*) AS n, SUM(s.v) AS total {JOIN} GROUP BY s.k EVERY 1 SECOND"]
+FAMILY = [
+    f"SELECT s.k, s.v, r.v AS w {JOIN}",
+    f"SELECT s.k, COUNT(*) AS n, SUM(s.v) AS total {JOIN} GROUP BY s.k EVERY 1 SECOND",
+]
 
 
 @pytest.mark.parametrize("select", FAMILY)
@@ -77,7 +96,11 @@ def test_a_pool_is_one_join(select: str, sharing: str, tmp_path: Path) -> None:
     run, random = Run(tmp_path, 2), Random(3)
     run.session.set("plan.sharing", sharing)
     for i in range(12):
-        run.create(select.format(n=2 + i % 3 if "COUNT" not in select else 3, m=3, where=f"s.v < {2 * i} AND r.v > {i}"))
+        run.create(
+            select.format(
+                n=2 + i % 3 if "COUNT" not in select else 3, m=3, where=f"s.v < {2 * i} AND r.v > {i}"
+            )
+        )
     for i in range(6):
         run.feed({n: rows(random, 2 * i, 30) for n in ("s", "r")})
     plan = run.session.runner.plan

@@ -54,7 +54,9 @@ class Disk:
                 if not (folder / name).exists() and inode in inodes and inodes[inode].exists():
                     (folder / name).hardlink_to(inodes[inode])
         for folder in [p for p in root.rglob("*") if p.is_dir() and p.stat().st_ino in self.names]:
-            for path in [p for p in folder.iterdir() if p.is_file() and p.name not in self.names[folder.stat().st_ino]]:
+            for path in [
+                p for p in folder.iterdir() if p.is_file() and p.name not in self.names[folder.stat().st_ino]
+            ]:
                 path.unlink()
                 lost += 1
         for path in [p for p in root.rglob("*") if p.is_file() and p.stat().st_ino not in self.sizes]:
@@ -78,12 +80,19 @@ def feed(engine: LocalEngine, chunks: list[tuple[str, str]], point: str, disk: D
     return False
 
 
-@pytest.mark.parametrize("point", [p for p in POINTS if p.startswith("driver:") or "state" in p or "results" in p])
-def test_power_is_cut_at_every_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, calm: LocalEngine) -> None:
+@pytest.mark.parametrize(
+    "point", [p for p in POINTS if p.startswith("driver:") or "state" in p or "results" in p]
+)
+def test_power_is_cut_at_every_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, calm: LocalEngine
+) -> None:
     disk = Disk(monkeypatch)
     engine = engine_at(tmp_path / "cut", JOINS)
     engine.durable = True
-    reached = [feed(engine, _chunks(engine, tmp_path / "cut", batch), point, disk) for batch in join_batches()[:BATCHES]]
+    reached = [
+        feed(engine, _chunks(engine, tmp_path / "cut", batch), point, disk)
+        for batch in join_batches()[:BATCHES]
+    ]
     assert any(reached), f"no batch came to {point}"
     for query in engine.queries:
         compare(engine.results(query), calm.results(query))

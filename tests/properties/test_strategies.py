@@ -68,7 +68,7 @@ def test_cases_vary() -> None:
 
 def test_queries_vary() -> None:
     stream = Stream("s", (*(f.column for f in FIELDS), Column("at", "TIMESTAMP")), "at")
-    queries = " ".join(sample(query_texts(Source(stream, FIELDS, SECOND, "1970-01-01 00:00:10")), 200))
+    queries = " ".join(sample(query_texts(Source(stream, FIELDS, SECOND, "1970-01-01 00:00:10")), 500))
     assert [text for text in CLAUSES + FUNCTIONS if text not in queries] == []
 
 
@@ -85,7 +85,19 @@ def sample(strategy: SearchStrategy[T], count: int) -> list[T]:
     return values
 
 
-CLAUSES = ["TUMBLE", "HOP", "OFFSET", "WHERE", "HAVING", "FILTER", "GROUP BY WINDOWS", "AS 'id", "window(", "TumblingWindow", "INTERVAL"]
+CLAUSES = [
+    "TUMBLE",
+    "HOP",
+    "OFFSET",
+    "WHERE",
+    "HAVING",
+    "FILTER",
+    "GROUP BY WINDOWS",
+    "AS 'id",
+    "window(",
+    "TumblingWindow",
+    "INTERVAL",
+]
 FUNCTIONS = [
     "COUNT(*)",
     "COUNT(DISTINCT",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,14 +17,21 @@ from thalweg.testing.local import LocalSession
 SECOND = 1_000_000
 BATCHES = 14
 COLUMNS = "k BIGINT, v BIGINT, at TIMESTAMP"
-STREAM = "CREATE STREAM {0} ({2}) WITH (format = 'parquet', path = '{1}', time = 'at', watermark = '1 second');"
+STREAM = (
+    "CREATE STREAM {0} ({2}) WITH (format = 'parquet', path = '{1}', time = 'at', watermark = '1 second');"
+)
 
 
 def rows(batch: int, shift: int, count: int = 40) -> pa.Table:
     """Two seconds of a stream, out of order within its watermark; no two batches and streams have the same rows."""
-    ticks = [2 * batch * SECOND + shift * 1_000 + (i * 37 % count) * (2 * SECOND // count) - (i % 7 == 0) * 300_000 for i in range(count)]
+    ticks = [
+        2 * batch * SECOND + shift * 1_000 + (i * 37 % count) * (2 * SECOND // count) - (i % 7 == 0) * 300_000
+        for i in range(count)
+    ]
     values = [(i * 7 + batch * 3 + shift) % 23 for i in range(count)]
-    return pa.table({"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))})
+    return pa.table(
+        {"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))}
+    )
 
 
 class Run:
@@ -37,28 +45,38 @@ class Run:
             self.session.sql(STREAM.format(name, root / name, COLUMNS))
             write_batches(root / name, self.session.catalog.streams[name], [b[name] for b in self.fed])
             self.files[name] = sorted((root / name).glob("*.parquet"))
+        self.crowd = Crowd(self.session, number, people=2, pause=0.05)
         self.errors: list[BaseException] = []
         self.thread = threading.Thread(target=self._run, name=f"batches-{number}")
 
     def _run(self) -> None:
         try:
             for batch in range(BATCHES):
+                self._wait_for_people(batch)
                 self.session.batch([(name, str(files[batch])) for name, files in self.files.items()])
         except BaseException as e:
             self.errors.append(e)
+
+    def _wait_for_people(self, batch: int) -> None:
+        """However fast batches are, there are queries to run: one more for each of the first batches, and a few acts between any two."""
+        deadline = time.monotonic() + 20
+        while not self.crowd.errors and time.monotonic() < deadline:
+            if len(self.crowd.made) >= min(batch, 5) and sum(self.crowd.done.values()) >= 3 * batch:
+                return
+            time.sleep(0.005)
 
 
 @pytest.mark.timeout(120)
 def test_queries_come_and_go_from_many_threads(tmp_path: Path) -> None:
     runs = [Run(tmp_path / str(i), i) for i in range(2)]
     with ExitStack() as stack:
-        crowds = [stack.enter_context(Crowd(r.session, i, people=2, pause=0.05)) for i, r in enumerate(runs)]
         for run in runs:
+            stack.enter_context(run.crowd)
             run.thread.start()
         for run in runs:
             run.thread.join()
             assert not run.errors, run.errors
-    for run, crowd in zip(runs, crowds, strict=True):
-        ran = [q for q in crowd.made if q.epoch is not None]
+    for run in runs:
+        ran = [q for q in run.crowd.made if q.epoch is not None]
         assert len(ran) >= 3 and any(q.epoch for q in ran)
-        assert check_lives(crowd.made, run.session.catalog.streams, run.fed) > 0
+        assert check_lives(run.crowd.made, run.session.catalog.streams, run.fed) > 0

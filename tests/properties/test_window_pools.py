@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 from test_mixed_workloads import Run, live_through, rows
+
+from thalweg.engine.kernel import members
+from thalweg.engine.kernel.folding import folded
 
 CONDITIONS = (
     "v < {a}",
@@ -54,7 +58,11 @@ def texts(draw: Any) -> str:
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "many", "drop", "drop", "twice", "windows", "sharing", "restart"])):
+    match draw(
+        hs.sampled_from(
+            ["", "create", "create", "many", "drop", "drop", "twice", "windows", "sharing", "restart"]
+        )
+    ):
         case "create":
             run.create(draw(texts()))
         case "many" if len(run.live) < 10:
@@ -73,7 +81,9 @@ def change(draw: Any, run: Run) -> None:
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))
-def test_pools_equal_the_definition(data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_pools_equal_the_definition(
+    data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     run = Run(tmp_path_factory.mktemp("pools"), data.draw(hs.sampled_from([1, 2, 3])))
     run.session.set("plan.sharing", data.draw(hs.sampled_from(["all", "best"])))
     for text in data.draw(hs.lists(texts(), min_size=2, max_size=6)):
@@ -82,14 +92,31 @@ def test_pools_equal_the_definition(data: hs.DataObject, seed: int, tmp_path_fac
 
 
 @pytest.mark.parametrize("sharing", ["all", "best", "off"])
-def test_a_hundred_filters_are_two_fragments(sharing: str, tmp_path: Path) -> None:
+def test_a_hundred_filters_are_two_fragments(
+    sharing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways: Counter[bool] = Counter()
+
+    def watched(*args: Any) -> Any:
+        found = folded(*args)
+        ways[found is not None] += 1
+        return found
+
+    monkeypatch.setattr(members, "folded", watched)
     run, random = Run(tmp_path, 2), Random(3)
     run.session.set("plan.sharing", sharing)
     for i in range(100):
         condition = f"v > {i % 23}" if i % 3 else f"v = {i % 23} AND k < {i % 5}"
-        run.create(f"SELECT k, window_end, COUNT(*) AS n, SUM(v) AS s FROM s WHERE {condition} GROUP BY k, TUMBLE '2 seconds'")
+        run.create(
+            f"SELECT k, window_end, COUNT(*) AS n, SUM(v) AS s FROM s WHERE {condition} GROUP BY k, TUMBLE '2 seconds'"
+        )
     for i in range(4):
         run.feed({n: rows(random, 2 * i, 40) for n in ("s", "r")})
-    assert len(run.session.runner.plan.fragments) == (100 if sharing == "off" else 2), "one by v, one by v and k"
+    fragments = run.session.runner.plan.fragments
+    assert len(fragments) == (100 if sharing == "off" else 2), "one by v, one by v and k"
+    assert sorted(f.celled for f in fragments) == ([False] * 100 if sharing == "off" else [False, True]), (
+        "v alone is cut into cells"
+    )
     assert run.check() > 0
+    assert bool(ways[True]) == (sharing != "off"), "results of cells are folded"
     run.session.close()

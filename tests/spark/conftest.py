@@ -13,7 +13,9 @@ from thalweg.engine.spark import start_spark
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # a young JVM spends most of its time compiling itself
+    os.environ["JAVA_TOOL_OPTIONS"] = (
+        "-XX:TieredStopAtLevel=1"  # a young JVM spends most of its time compiling itself
+    )
     session = start_spark("local[2]")
     yield session
     session.stop()

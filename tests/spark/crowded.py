@@ -1,6 +1,6 @@
 """Two sessions in one process, each with two streams, and a crowd that uses both: by tests, or as a process that may be killed.
 
-`python crowded.py ROOT SEED` goes on where a killed one was: the queries that lived then are declared again.
+`python crowded.py ROOT SEED` goes on where a killed one was: the directories know their queries.
 """
 
 from __future__ import annotations
@@ -26,17 +26,27 @@ Fed = list[dict[str, pa.Table]]
 
 def rows(batch: int, shift: int, count: int = 40) -> pa.Table:
     """Two seconds of a stream, out of order within its watermark; no two streams have the same rows."""
-    ticks = [2 * batch * SECOND + shift * 1_000 + (i * 37 % count) * (2 * SECOND // count) - (i % 7 == 0) * 300_000 for i in range(count)]
+    ticks = [
+        2 * batch * SECOND + shift * 1_000 + (i * 37 % count) * (2 * SECOND // count) - (i % 7 == 0) * 300_000
+        for i in range(count)
+    ]
     values = [(i * 7 + batch * 3 + shift) % 23 for i in range(count)]
-    return pa.table({"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))})
+    return pa.table(
+        {"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))}
+    )
 
 
 def prepared(root: Path, batches: int) -> list[Fed]:
     """Write what all sessions read; returns it, a batch a dict."""
-    fed = [[{name: rows(b, 10 * number + 5 * i) for i, name in enumerate(STREAMS)} for b in range(batches)] for number in range(SESSIONS)]
+    fed = [
+        [{name: rows(b, 10 * number + 5 * i) for i, name in enumerate(STREAMS)} for b in range(batches)]
+        for number in range(SESSIONS)
+    ]
     for number, session in enumerate(opened(root, None)):
         for name in STREAMS:
-            write_batches(root / str(number) / name, session.catalog.streams[name], [b[name] for b in fed[number]])
+            write_batches(
+                root / str(number) / name, session.catalog.streams[name], [b[name] for b in fed[number]]
+            )
     return fed
 
 
@@ -44,10 +54,14 @@ def opened(root: Path, spark: Any) -> list[Session]:
     """The sessions with their streams."""
     found = []
     for number in range(SESSIONS):
-        session = Session(root / str(number) / "run", spark=spark, master="local[2]", settings={"partitions": "2"})
+        session = Session(
+            root / str(number) / "run", spark=spark, master="local[2]", settings={"partitions": "2"}
+        )
         for name in STREAMS:
             path = root / str(number) / name
-            session.sql(f"CREATE STREAM {name} (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{path}', {OPTIONS})")
+            session.sql(
+                f"CREATE STREAM {name} (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{path}', {OPTIONS})"
+            )
         found.append(session)
     return found
 
@@ -56,7 +70,10 @@ def opened(root: Path, spark: Any) -> list[Session]:
 def crowds(sessions: Sequence[Session], seed: str) -> Iterator[list[Crowd]]:
     """Two people in each session: four threads in all."""
     with ExitStack() as stack:
-        yield [stack.enter_context(Crowd(s, f"{seed}_{i}", people=2, live=2, most=15, pause=0.3)) for i, s in enumerate(sessions)]
+        yield [
+            stack.enter_context(Crowd(s, f"{seed}_{i}", people=2, live=2, most=15, pause=0.3))
+            for i, s in enumerate(sessions)
+        ]
 
 
 def run(sessions: Sequence[Session], found: Sequence[Crowd]) -> None:
@@ -72,10 +89,6 @@ def run(sessions: Sequence[Session], found: Sequence[Crowd]) -> None:
 def main(root: Path, seed: str) -> None:
     """Go on with all sessions until there is no more to read."""
     sessions = opened(root, None)
-    for session in sessions:
-        for life in session.lives():
-            if life.ended is None:
-                session.query(life.text, name=life.name)
     with crowds(sessions, seed) as found:
         run(sessions, found)
     for session in sessions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -52,7 +53,9 @@ def test_streams_come_and_go_while_batches_run(spark: Any, tmp_path: Path) -> No
     for number, rows in enumerate(fed):
         feed(tmp_path / "t", number, rows)
         eventually(lambda: done(session, "t") == 40 * (number + 1), session)  # noqa: B023
-    assert late.epoch is not None and late.epoch >= 1 and late.begins == {"t": None} and late.status == "running"
+    assert (
+        late.epoch is not None and late.epoch >= 1 and late.begins == {"t": None} and late.status == "running"
+    )
     compare(late.results(), reference(late.query, session.catalog.streams["t"], fed))
     late.drop()
     session.sql("DROP STREAM t")
@@ -64,12 +67,17 @@ def test_streams_come_and_go_while_batches_run(spark: Any, tmp_path: Path) -> No
     assert [s.name for s in session.runner.plan.streams] == ["s"] and late.ended is not None
     session.stop()
     assert session.status == "stopped" and session.error is None
-    compare(session.handle("of_s").results(), reference(session.handle("of_s").query, session.catalog.streams["s"], fed[:3]))
+    compare(
+        session.handle("of_s").results(),
+        reference(session.handle("of_s").query, session.catalog.streams["s"], fed[:3]),
+    )
 
 
 def done(session: Session, stream: str) -> int:
     """The rows of a stream that batches have had."""
-    return session.latest_manifest().streams[stream].rows if stream in session.latest_manifest().streams else 0
+    return (
+        session.latest_manifest().streams[stream].rows if stream in session.latest_manifest().streams else 0
+    )
 
 
 def test_data_frames_come_and_go_over_restarts(spark: Any, tmp_path: Path) -> None:
@@ -93,7 +101,9 @@ def test_data_frames_come_and_go_over_restarts(spark: Any, tmp_path: Path) -> No
         session.close()
     read = session.latest_manifest().streams
     assert (read["a"].rows, read["b"].rows) == (3 * 40, 3 * 40)
-    assert "spark.sql.streaming.queryEvolution.enableSourceEvolution" not in {k for k, v in spark.conf.getAll.items() if v == "true"}
+    assert "spark.sql.streaming.queryEvolution.enableSourceEvolution" not in {
+        k for k, v in spark.conf.getAll.items() if v == "true"
+    }
 
 
 def test_sessions_started_at_once_on_one_spark_leave_each_other_alone(spark: Any, tmp_path: Path) -> None:
@@ -112,21 +122,31 @@ def test_sessions_started_at_once_on_one_spark_leave_each_other_alone(spark: Any
     for i, session in enumerate(sessions):
         session.close()
         check(session, fed[i:] if i < 2 else fed)
-    again = session_on(spark, tmp_path / "1", stream_sql(tmp_path / "1" / "in", ", files_per_batch = 1") + QUERIES)
+    again = session_on(
+        spark, tmp_path / "1", stream_sql(tmp_path / "1" / "in", ", files_per_batch = 1") + QUERIES
+    )
     again.run_available()
     again.close()
 
 
 def test_a_failed_batch_is_seen_and_nothing_more_is_taken(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    session = session_on(spark, tmp_path, stream_sql(tmp_path / "in") + QUERIES)
+    session = session_on(spark, tmp_path, stream_sql(tmp_path / "in", ", on_bad_file = 'stop'") + QUERIES)
     session.start()
-    assert session.status == "running" and session.handle("sums").status == "waiting" and session.handle("sums").wait(60)
+    assert (
+        session.status == "running"
+        and session.handle("sums").status == "waiting"
+        and session.handle("sums").wait(60)
+    )
     (tmp_path / "in" / "bad.parquet").write_bytes(b"PAR1 no parquet file at all PAR1")
     deadline = time.monotonic() + 60
     while session.status == "running" and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert session.status == "failed" and isinstance(session.error, DataError) and "bad.parquet" in str(session.error)
+    assert (
+        session.status == "failed"
+        and isinstance(session.error, DataError)
+        and "bad.parquet" in str(session.error)
+    )
     assert {n: q.status for n, q in session.queries.items()} == {"sums": "failed", "highs": "failed"}
     with pytest.raises(UsageError, match=r"a batch has failed.*bad\.parquet"):
         session.query("SELECT MAX(v) AS m FROM s GROUP BY TUMBLE '1 second'", name="more")
@@ -144,6 +164,40 @@ def test_a_failed_batch_is_seen_and_nothing_more_is_taken(spark: Any, tmp_path: 
     session.close()
 
 
+def test_a_query_that_fails_is_stopped_and_the_others_go_on(spark: Any, tmp_path: Path) -> None:
+    """One loses its place to write, another never had one; both are known as failed after a restart."""
+    (tmp_path / "in").mkdir()
+    bad = """CREATE QUERY {0} INTO '{1}' AS
+      SELECT window_start, MAX(v + {2}) AS x FROM s GROUP BY TUMBLE '4 seconds';"""
+    session = session_on(
+        spark, tmp_path, stream_sql(tmp_path / "in") + QUERIES + bad.format("placeless", tmp_path / "out", 0)
+    )
+    fed, heard = batches(), list[str]()
+    session.listeners.append(lambda done: heard.extend(f.query.name for f in done.failed))
+    session.start()
+    for number, rows in enumerate(fed[:3]):
+        feed(tmp_path / "in", number, rows)
+        eventually(lambda: done(session, "s") == 40 * (number + 1), session)  # noqa: B023
+    assert session.handle("placeless").results().num_rows > 0
+    shutil.rmtree(tmp_path / "out")
+    (tmp_path / "out").write_text("no directory")
+    session.sql(bad.format("homeless", tmp_path / "other", 99))
+    (tmp_path / "other").write_text("no directory")
+    for number, rows in enumerate(fed[3:], 3):
+        feed(tmp_path / "in", number, rows)
+        eventually(lambda: done(session, "s") == 40 * (number + 1), session)  # noqa: B023
+    eventually(lambda: len(heard) == 2, session)
+    assert session.status == "running" and set(heard) == {"placeless", "homeless"}
+    session.stop()
+    again = Session(tmp_path / "run", spark=spark)
+    assert {n: q.status for n, q in again.queries.items()} == dict.fromkeys(
+        ("sums", "highs"), "stopped"
+    ) | dict.fromkeys(heard, "failed")
+    again.run_available()
+    again.stop()
+    check(again, fed)
+
+
 def test_iterables_declared_while_batches_run(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     session = session_on(spark, tmp_path, stream_sql(tmp_path / "in", name="r") + COUNT.format("r"))
@@ -152,7 +206,10 @@ def test_iterables_declared_while_batches_run(spark: Any, tmp_path: Path) -> Non
     session.sql(COUNT.format("s"))
     eventually(lambda: done(session, "s") == 240, session)
     session.stop()
-    compare(session.handle("of_s").results(), reference(session.handle("of_s").query, session.catalog.streams["s"], batches()))
+    compare(
+        session.handle("of_s").results(),
+        reference(session.handle("of_s").query, session.catalog.streams["s"], batches()),
+    )
 
 
 def test_silence_makes_spark_look_less_often_and_data_more_often_again(spark: Any, tmp_path: Path) -> None:
@@ -185,10 +242,19 @@ def test_a_killed_worker_is_replaced(spark: Any, tmp_path: Path) -> None:
         yield from rows
 
     session, schema = Session(tmp_path / "run", spark=spark), "k long, v long, at timestamp"
-    frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in")).mapInArrow(dies_once, schema)
+    frame = (
+        spark.readStream.schema(schema)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(tmp_path / "in"))
+        .mapInArrow(dies_once, schema)
+    )
     session.stream("s", frame, time="at", watermark="2 seconds")
     session.sql(QUERIES)
-    put(tmp_path, session, [t.set_column(2, "at", t.column("at").cast(pa.timestamp("us", "UTC"))) for t in batches()])
+    put(
+        tmp_path,
+        session,
+        [t.set_column(2, "at", t.column("at").cast(pa.timestamp("us", "UTC"))) for t in batches()],
+    )
     session.run_available()
     session.stop()
     assert died.exists()

@@ -22,7 +22,12 @@ from thalweg.testing.feeds import write_batches
 from thalweg.testing.reference import reference
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-QUICK = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1", "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+QUICK = {
+    **os.environ,
+    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    "PYSPARK_PYTHON": sys.executable,
+}
 
 
 def free_port() -> int:
@@ -58,7 +63,19 @@ def standalone(root: Path) -> Iterator[str]:
     port = free_port()
     deploy = "org.apache.spark.deploy"
     master = (f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-    worker = (f"{deploy}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "-c", "2", "-m", "1g", "-d", str(root / "work"))
+    worker = (
+        f"{deploy}.worker.Worker",
+        "--host",
+        "127.0.0.1",
+        "--webui-port",
+        "0",
+        "-c",
+        "2",
+        "-m",
+        "1g",
+        "-d",
+        str(root / "work"),
+    )
     with process(str(SPARK_CLASS), *master):
         wait_for_port(port)
         with process(str(SPARK_CLASS), *worker, f"spark://127.0.0.1:{port}"):
@@ -78,8 +95,22 @@ def test_cluster(cluster: object, tmp_path: Path) -> None:
     tables = batches()
     write_batches(tmp_path / "in", bound.streams["s"], tables)
     with cluster(tmp_path) as master:  # type: ignore[operator]
-        command = [sys.executable, "-m", "thalweg", "run", str(app), "--dir", str(tmp_path / "run"), "--available-now", "--master", master]
+        command = [
+            sys.executable,
+            "-m",
+            "thalweg",
+            "run",
+            str(app),
+            "--dir",
+            str(tmp_path / "run"),
+            "--available-now",
+            "--master",
+            master,
+        ]
         done = subprocess.run(command, env=QUICK, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for query in bound.queries.values():
-        compare(pq.read_table(tmp_path / "run" / "results" / query.name), reference(query, bound.streams["s"], tables))
+        compare(
+            pq.read_table(tmp_path / "run" / "results" / query.name),
+            reference(query, bound.streams["s"], tables),
+        )

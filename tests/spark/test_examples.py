@@ -27,16 +27,28 @@ def make(workload: str, out: Path, events: int) -> None:
     module.make(workload, out, events)
 
 
-@pytest.mark.parametrize(("script", "workload", "folder"), [("packets", "packets", "packets"), ("vermont_auctions", "auctions", "vermont")])
+@pytest.mark.parametrize(
+    ("script", "workload", "folder"),
+    [("packets", "packets", "packets"), ("vermont_auctions", "auctions", "vermont")],
+)
 def test_example(spark: Any, tmp_path: Path, script: str, workload: str, folder: str) -> None:
     make(workload, tmp_path / folder, events=3000)
-    sql = (EXAMPLES / f"{script}.sql").read_text().replace("data/", f"{tmp_path}/").replace("files_per_batch = 2", "files_per_batch = 4")
+    sql = (
+        (EXAMPLES / f"{script}.sql")
+        .read_text()
+        .replace("data/", f"{tmp_path}/")
+        .replace("files_per_batch = 2", "files_per_batch = 4")
+    )
     session = session_on(spark, tmp_path, sql)
     session.run_available()
     session.stop()
     query = session.catalog.queries[script]
     assert isinstance(query, Query)
-    batches = [{name: pq.read_table(path)} for name in query.streams for path in sorted((tmp_path / folder / name).glob("*.parquet"))]
+    batches = [
+        {name: pq.read_table(path)}
+        for name in query.streams
+        for path in sorted((tmp_path / folder / name).glob("*.parquet"))
+    ]
     tables = {name: pq.read_table(tmp_path / folder / f"{name}.parquet") for name in query.relations}
     expected = reference_join(query, session.catalog.streams, batches, tables)
     assert expected.num_rows > 1000

@@ -33,7 +33,13 @@ VALUES = {
     "t": ("STRING", "'Hello wörld'", "' 12.7 '", "'1e3'", "''"),
     "u": ("STRING", "'l'", "'2024-02-29'", "'(['", "NULL"),
     "day": ("DATE", "'2024-01-31'", "'1969-12-31'", "'2000-02-29'", "NULL"),
-    "at": ("TIMESTAMP", "'2024-02-29 23:59:59.999999'", "'1969-12-31 23:59:59.9995'", "'2024-01-31 10:20:30.25'", "NULL"),
+    "at": (
+        "TIMESTAMP",
+        "'2024-02-29 23:59:59.999999'",
+        "'1969-12-31 23:59:59.9995'",
+        "'2024-01-31 10:20:30.25'",
+        "NULL",
+    ),
 }
 DUCK = {"INT": "INTEGER", "STRING": "VARCHAR"}
 STREAM = Stream("s", tuple(Column(n, DUCK.get(v[0], v[0])) for n, v in VALUES.items()), time="at")
@@ -51,14 +57,22 @@ CONSTANTS = ("2", "-1", "1.5", "'l'", "'yyyy-MM-dd'")
 def expressions() -> Iterator[list[str]]:
     """For each operator and function, its uses over the columns."""
     for operator in OPERATORS:
-        yield [operator.format(*given, given[0]) for given in product(VALUES, repeat=min(3, operator.count("{}")))]
+        yield [
+            operator.format(*given, given[0])
+            for given in product(VALUES, repeat=min(3, operator.count("{}")))
+        ]
     for function, arities in FUNCTIONS.items():
         for arity in (n or 2 for n in arities):
-            yield [f"{function}({', '.join(given)})" for given in product((*VALUES, *CONSTANTS), repeat=arity)]
+            yield [
+                f"{function}({', '.join(given)})" for given in product((*VALUES, *CONSTANTS), repeat=arity)
+            ]
     for function in ("DATE_TRUNC", "DATE_PART"):
         yield [f"{function}('{unit}', {c})" for unit, c in product(UNITS, ("at", "day"))]
     for function in ("TIMESTAMPDIFF", "TIMESTAMPADD"):
-        yield [f"{function}({unit}, {a}, {b})" for unit, a, b in product(UNITS, ("at", "day", "i"), ("at", "day"))]
+        yield [
+            f"{function}({unit}, {a}, {b})"
+            for unit, a, b in product(UNITS, ("at", "day", "i"), ("at", "day"))
+        ]
 
 
 def bound(expression: str) -> Expr | None:
@@ -80,17 +94,24 @@ def drawn(most: int = 3, tries: int = 12) -> list[tuple[str, Expr]]:
 
 def ours(trees: list[Expr]) -> list[tuple[Any, ...]]:
     def row(n: int) -> str:
-        return "SELECT " + ", ".join(f'CAST({v[1 + n]} AS {DUCK.get(v[0], v[0])}) AS "{c}"' for c, v in VALUES.items())
+        return "SELECT " + ", ".join(
+            f'CAST({v[1 + n]} AS {DUCK.get(v[0], v[0])}) AS "{c}"' for c, v in VALUES.items()
+        )
 
     rows = " UNION ALL ".join(f"SELECT {n} AS __n, * FROM ({row(n)})" for n in range(4))
-    texts = ", ".join(f"{_plain(t.sql, t.type, 'epoch_us({})', '{} - DATE {}')} AS e{i}" for i, t in enumerate(trees))
-    return list(zip(*connection().execute(f"SELECT {texts} FROM ({rows}) ORDER BY __n").fetchall(), strict=True))
+    texts = ", ".join(
+        f"{_plain(t.sql, t.type, 'epoch_us({})', '{} - DATE {}')} AS e{i}" for i, t in enumerate(trees)
+    )
+    return list(
+        zip(*connection().execute(f"SELECT {texts} FROM ({rows}) ORDER BY __n").fetchall(), strict=True)
+    )
 
 
 def spark_s(spark: Any, pairs: list[tuple[str, Expr]]) -> list[tuple[Any, ...] | None]:
     """What Spark gives for each; halves are tried where it refuses the whole."""
     texts = ", ".join(
-        f"{_plain(e, t.type, 'unix_micros(CAST({} AS TIMESTAMP))', 'datediff({}, DATE {})')} AS e{i}" for i, (e, t) in enumerate(pairs)
+        f"{_plain(e, t.type, 'unix_micros(CAST({} AS TIMESTAMP))', 'datediff({}, DATE {})')} AS e{i}"
+        for i, (e, t) in enumerate(pairs)
     )
     try:
         return list(zip(*spark.sql(f"SELECT {texts} FROM t ORDER BY __n").collect(), strict=True))
@@ -109,25 +130,41 @@ def _plain(text: str, type_: str, time: str, date: str) -> str:
 
 
 def alike(one: Any, other: Any) -> bool:
-    if not isinstance(one, int | float | Decimal) or not isinstance(other, int | float | Decimal) or bool in (type(one), type(other)):
+    if (
+        not isinstance(one, int | float | Decimal)
+        or not isinstance(other, int | float | Decimal)
+        or bool in (type(one), type(other))
+    ):
         return bool(one == other)
     exact = isinstance(one, Decimal) or isinstance(other, Decimal)
     a, b = float(one), float(other)
-    return a == b or (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-5 if exact else 1e-9, abs_tol=1e-9)
+    return (
+        a == b
+        or (math.isnan(a) and math.isnan(b))
+        or math.isclose(a, b, rel_tol=1e-5 if exact else 1e-9, abs_tol=1e-9)
+    )
 
 
 def differences(spark: Any) -> list[str]:
     rows = [", ".join(f"CAST({v[1 + n]} AS {v[0]}) AS {c}" for c, v in VALUES.items()) for n in range(4)]
-    spark.sql(" UNION ALL ".join(f"SELECT {n} AS __n, {r}" for n, r in enumerate(rows))).createOrReplaceTempView("t")
+    spark.sql(
+        " UNION ALL ".join(f"SELECT {n} AS __n, {r}" for n, r in enumerate(rows))
+    ).createOrReplaceTempView("t")
     pairs = drawn()
     assert len(pairs) > 300
     found = []
     for at in range(0, len(pairs), 100):
         part = pairs[at : at + 100]
-        for (text, tree), mine, its in zip(part, ours([t for _, t in part]), spark_s(spark, part), strict=True):
+        for (text, tree), mine, its in zip(
+            part, ours([t for _, t in part]), spark_s(spark, part), strict=True
+        ):
             wrong = [n for n in range(4) if its is not None and not alike(mine[n], its[n])]
             wrong = [n for n in wrong if mine[n] is not None or not refused(spark, text, n)]
-            found += [f"{text} [{tree.type}] row {n}: {mine[n]!r}, Spark {its[n]!r}" for n in wrong[:1] if its is not None]
+            found += [
+                f"{text} [{tree.type}] row {n}: {mine[n]!r}, Spark {its[n]!r}"
+                for n in wrong[:1]
+                if its is not None
+            ]
     return found
 
 
@@ -144,7 +181,9 @@ def refused(spark: Any, text: str, row: int) -> bool:
 
 
 # What docs/sql.md says is otherwise than in Spark.
-KNOWN = re.compile(r".*inf'.*Infinity'|day - day |FROM_UNIXTIME\(b\) .* None|PMOD\(d, .*Spark None|.*\[(TIMESTAMP|DATE)\].* None, Spark -")
+KNOWN = re.compile(
+    r".*inf'.*Infinity'|day - day |FROM_UNIXTIME\(b\) .* None|PMOD\(d, .*Spark None|.*\[(TIMESTAMP|DATE)\].* None, Spark -"
+)
 
 
 def test_expressions_are_spark_s(spark: Any) -> None:

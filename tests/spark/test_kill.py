@@ -29,7 +29,7 @@ from thalweg.testing.feeds import write_batches
 from thalweg.testing.reference import reference
 from thalweg.testing.reference_joins import reference_join
 
-KILLS = int(os.environ.get("THALWEG_KILLS", "5"))
+KILLS = int(os.environ.get("THALWEG_KILLS", "3"))
 SHARES = {"delta": (KILLS + 1) // 2, "expiry": KILLS // 2}
 BATCHES_PER_KILL = 8
 PATIENCE = 300 + 10 * KILLS
@@ -51,11 +51,24 @@ def script(root: Path, evaluate: str) -> str:
 
 def replies(rows: pa.Table) -> pa.Table:
     """The same rows 1.5 s later."""
-    return rows.set_column(rows.schema.get_field_index("at"), "at", pc.add(rows["at"], timedelta(seconds=1.5)))
+    return rows.set_column(
+        rows.schema.get_field_index("at"), "at", pc.add(rows["at"], timedelta(seconds=1.5))
+    )
 
 
 def start(app: Path, root: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "thalweg", "run", str(app), "--dir", str(root), "--available-now", "--master", "local[2]"]
+    command = [
+        sys.executable,
+        "-m",
+        "thalweg",
+        "run",
+        str(app),
+        "--dir",
+        str(root),
+        "--available-now",
+        "--master",
+        "local[2]",
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=QUICK)
 
 
@@ -78,7 +91,11 @@ def family(pid: int) -> dict[int, str]:
 
 def kill_a_part(process: subprocess.Popen[bytes], part: str) -> None:
     """Kill the JVM, which ends the run as a fault of the environment, or a worker of Python, which another one stands in for."""
-    victims = [pid for pid, line in family(process.pid).items() if ("pyspark.daemon" if part == "worker" else "org.apache.spark") in line]
+    victims = [
+        pid
+        for pid, line in family(process.pid).items()
+        if ("pyspark.daemon" if part == "worker" else "org.apache.spark") in line
+    ]
     with suppress(ProcessLookupError):
         os.kill(max(victims, default=process.pid), signal.SIGKILL)
     if part == "jvm":

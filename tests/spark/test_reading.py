@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import session_on
+from support import bad_rows, session_on
 
 from thalweg import DataError, Session
 from thalweg.errors import StateError
+from thalweg.state.manifest import SetAside
 
 NAMES = ("part[1]", "part1", "a*b", "axb", "{a,b}", "back\\slash", "q?r", "plain")
 
@@ -41,7 +42,9 @@ def test_odd_names_of_files_and_folders(spark: Any, tmp_path: Path) -> None:
             write(tmp_path / folder / f"{name}.parquet", 100**number * (i + 1))
             write(tmp_path / folder / f"{name} later.parquet", 0, second=5)
     streams = {f"s{i}": folder for i, folder in enumerate(folders)}
-    session = session_on(spark, tmp_path, "".join(declared(name, tmp_path / folder) for name, folder in streams.items()))
+    session = session_on(
+        spark, tmp_path, "".join(declared(name, tmp_path / folder) for name, folder in streams.items())
+    )
     session.run_available()
     session.stop()
     whole = sum(range(1, len(NAMES) + 1))
@@ -50,7 +53,9 @@ def test_odd_names_of_files_and_folders(spark: Any, tmp_path: Path) -> None:
 
 
 def test_folders_in_folders(spark: Any, tmp_path: Path) -> None:
-    for i, folder in enumerate(("", "k=1", "k=2/j=x", "plain/deep", "_hidden", ".hidden", "k=2/_thalweg_staging")):
+    for i, folder in enumerate(
+        ("", "k=1", "k=2/j=x", "plain/deep", "_hidden", ".hidden", "k=2/_thalweg_staging")
+    ):
         write(tmp_path / "in" / folder / "0.parquet", 10**i)
         write(tmp_path / "in" / folder / "1.parquet", 0, second=5)
     session = session_on(spark, tmp_path, declared("s", tmp_path / "in"))
@@ -65,7 +70,7 @@ def test_a_file_without_a_byte(spark: Any, tmp_path: Path) -> None:
     empty = tmp_path / "in" / "1 [%20].parquet"
     (tmp_path / "in" / "1.parquet").rename(empty)
     empty.write_bytes(b"")
-    session = session_on(spark, tmp_path, declared("s", tmp_path / "in"))
+    session = session_on(spark, tmp_path, declared("s", tmp_path / "in", ", on_bad_file = 'stop'"))
     with pytest.raises(DataError, match=r"in/1 \[%20\]\.parquet: can't be read as stream s: it is empty"):
         session.run_available()
     session.stop()
@@ -76,11 +81,12 @@ def test_a_file_without_a_byte(spark: Any, tmp_path: Path) -> None:
     session.stop()
     (tmp_path / "in" / "3.parquet").write_bytes(b"")
     write(tmp_path / "in" / "4.parquet", 0, second=9)
-    session = session_on(spark, tmp_path, declared("s", tmp_path / "in", ", on_bad_file = 'skip'"))
+    session = session_on(spark, tmp_path, declared("s", tmp_path / "in"))
     session.run_available()
     session.stop()
-    counts = session.latest_manifest()
-    assert counts.streams["s"].bad_files == 1 and counts.bad_files == (str(tmp_path / "in" / "3.parquet"),)
+    counts, bad = session.latest_manifest(), str(tmp_path / "in" / "3.parquet")
+    assert counts.streams["s"].bad_files == 1 and counts.set_aside == (SetAside("s", bad, "it is empty"),)
+    assert bad_rows(tmp_path / "run" / "bad" / "s") == [(bad, None, None, None, "it is empty")]
     assert counts.consumed["s"].files == 5
 
 
@@ -96,7 +102,13 @@ def test_a_log_of_spark_that_lost_files_is_refused(spark: Any, tmp_path: Path) -
     log = tmp_path / "run" / "checkpoint" / "sources" / "s"
     for name in ("9.compact", "10"):
         whole = (log / name).read_text()
-        for damaged in ("v1\n", "", "\n".join(whole.splitlines()[:-1]), whole[:-5], whole.replace("/in/", "/on/", 1)):
+        for damaged in (
+            "v1\n",
+            "",
+            "\n".join(whole.splitlines()[:-1]),
+            whole[:-5],
+            whole.replace("/in/", "/on/", 1),
+        ):
             (log / name).write_text(damaged)
             again = session_on(spark, tmp_path, sql)
             with pytest.raises(StateError, match=r"sources/s"):

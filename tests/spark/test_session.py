@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from support import COLUMNS, QUERIES, batches, check, put, session_on, stream_sql
+from support import COLUMNS, QUERIES, ROWS, batches, check, put, session_on, stream_sql
 
 from thalweg import DataError, QueryHandle, Session, UsageError
 from thalweg.plan.nodes import Derived
@@ -21,7 +21,11 @@ from thalweg.testing.reference import late_rows, late_rows_of, reference
 
 def test_batches_restarts_and_late_rows(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    sql = stream_sql(tmp_path / "in", ", files_per_batch = 1, late_rows = '" + str(tmp_path / "late") + "'") + QUERIES
+    sql = (
+        stream_sql(tmp_path / "in", ", files_per_batch = 1, late_rows = '" + str(tmp_path / "late") + "'")
+        + QUERIES
+        + ROWS
+    )
     tables = batches()
     for part in (tables[:2], tables[2:5], tables[5:]):
         session = session_on(spark, tmp_path, sql)
@@ -77,7 +81,9 @@ def test_results_as_arrow_pandas_spark_and_plain_directory(spark: Any, tmp_path:
     (tmp_path / "in").mkdir()
     session = session_on(spark, tmp_path, stream_sql(tmp_path / "in"))
     query = session.query(
-        "SELECT k, window_end, SUM(v) AS total FROM s GROUP BY k, TUMBLE '2 seconds'", name="q", into=str(tmp_path / "out")
+        "SELECT k, window_end, SUM(v) AS total FROM s GROUP BY k, TUMBLE '2 seconds'",
+        name="q",
+        into=str(tmp_path / "out"),
     )
     assert query.results().num_rows == 0
     put(tmp_path, session, batches())
@@ -114,7 +120,11 @@ def test_text_files(spark: Any, tmp_path: Path, format: str) -> None:
 def test_spark_file_source_as_dataframe(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     session = Session(tmp_path / "run", spark=spark)
-    frame = spark.readStream.schema("k long, v long, at timestamp").option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+    frame = (
+        spark.readStream.schema("k long, v long, at timestamp")
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(tmp_path / "in"))
+    )
     session.stream("s", frame, time="at", watermark="2 seconds")
     session.sql(QUERIES)
     tables = [t.set_column(2, "at", t.column("at").cast(pa.timestamp("us", "UTC"))) for t in batches()]
@@ -125,10 +135,18 @@ def test_spark_file_source_as_dataframe(spark: Any, tmp_path: Path) -> None:
 
 
 def test_rate_micro_batch_as_dataframe(spark: Any, tmp_path: Path) -> None:
-    rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 200).option("advanceMillisPerBatch", 5000).load()
+    rate = (
+        spark.readStream.format("rate-micro-batch")
+        .option("rowsPerBatch", 200)
+        .option("advanceMillisPerBatch", 5000)
+        .load()
+    )
     session = Session(tmp_path / "run", spark=spark, settings={"trigger": "0"})
     session.stream("s", rate.selectExpr("value % 7 AS k", "value AS v", "timestamp AS at"), time="at")
-    query = session.query("SELECT k, window_start, SUM(v) AS total, COUNT(*) AS n FROM s GROUP BY k, TUMBLE '5 seconds'", name="q")
+    query = session.query(
+        "SELECT k, window_start, SUM(v) AS total, COUNT(*) AS n FROM s GROUP BY k, TUMBLE '5 seconds'",
+        name="q",
+    )
     done: list[int] = []
     session.listeners.append(lambda p: done.append(p.batch))
     session.start()
@@ -141,7 +159,11 @@ def test_rate_micro_batch_as_dataframe(spark: Any, tmp_path: Path) -> None:
     assert len(windows) >= 2
     for i, window in enumerate(windows):  # batch i holds the values 200 i .. 200 i + 199, all at one instant
         expected = {k: sum(v for v in range(200 * i, 200 * i + 200) if v % 7 == k) for k in range(7)}
-        found = {k: t for k, t, w in zip(result["k"], result["total"], result["window_start"], strict=True) if w == window}
+        found = {
+            k: t
+            for k, t, w in zip(result["k"], result["total"], result["window_start"], strict=True)
+            if w == window
+        }
         assert found == expected
 
 
@@ -157,24 +179,29 @@ def test_iterable_of_tables_in_a_script_that_is_run_again(spark: Any, tmp_path: 
 
 def test_bad_file_stops_with_its_name_or_is_skipped(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    session = session_on(spark, tmp_path, stream_sql(tmp_path / "in", ", files_per_batch = 1") + QUERIES)
+    session = session_on(
+        spark, tmp_path, stream_sql(tmp_path / "in", ", files_per_batch = 1, on_bad_file = 'stop'") + QUERIES
+    )
     put(tmp_path, session, batches(2))
     (tmp_path / "in" / "zz.parquet").write_bytes(b"PAR1 no parquet file at all PAR1")
     with pytest.raises(DataError, match=r"zz\.parquet"):
         session.run_available()
     session.stop()
-    again = session_on(spark, tmp_path, stream_sql(tmp_path / "in", ", files_per_batch = 1, on_bad_file = 'skip'") + QUERIES)
+    again = session_on(spark, tmp_path, stream_sql(tmp_path / "in", ", files_per_batch = 1") + QUERIES)
     put(tmp_path, again, batches()[2:])
     again.run_available()
     assert again.latest_manifest().streams["s"].bad_files == 1
-    assert again.latest_manifest().bad_files[0].endswith("zz.parquet")
+    assert again.set_aside["s"].set_aside[0].file.endswith("zz.parquet")
     again.stop()
     check(again, batches())
 
 
 def test_other_schema_is_refused_by_name(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    pq.write_table(pa.table({"k": [1], "v": ["x"], "at": pa.array([0], pa.timestamp("us"))}), tmp_path / "in" / "other.parquet")
+    pq.write_table(
+        pa.table({"k": [1], "v": ["x"], "at": pa.array([0], pa.timestamp("us"))}),
+        tmp_path / "in" / "other.parquet",
+    )
     session = session_on(spark, tmp_path, stream_sql(tmp_path / "in") + QUERIES)
     with pytest.raises(DataError, match=r"other\.parquet.*column v is string, declared as BIGINT"):
         session.run_available()
@@ -206,13 +233,18 @@ def test_queries_come_and_go_without_a_new_checkpoint(spark: Any, tmp_path: Path
     top = session.latest_manifest().tops["s"]
     assert top is not None
     session.drop("highs")
-    late = session.query("SELECT k, window_start, MIN(v) AS low, SUM(v) AS total FROM s GROUP BY k, TUMBLE '2 seconds'", name="late")
+    late = session.query(
+        "SELECT k, window_start, MIN(v) AS low, SUM(v) AS total FROM s GROUP BY k, TUMBLE '2 seconds'",
+        name="late",
+    )
     session.set("plan.windows", "naive")
     put(tmp_path, session, tables[3:])
     session.run_available()
     session.stop()
     stream = session.catalog.streams["s"]
-    compare(QueryHandle(session, "sums").results(), reference(session.catalog.queries["sums"], stream, tables))
+    compare(
+        QueryHandle(session, "sums").results(), reference(session.catalog.queries["sums"], stream, tables)
+    )
     compare(late.results(), reference(late.query, stream, tables, begin=top + 1))
     assert "highs" not in session.catalog.queries
 
@@ -222,13 +254,17 @@ def test_idle_stream_lets_the_rest_go_on(spark: Any, tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     declare = "CREATE STREAM {0} (v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{1}', time = 'at', files_per_batch = 1{2});"
     query = "CREATE QUERY q{0} AS SELECT window_end, COUNT(*) AS n FROM {0} GROUP BY TUMBLE '1 second';"
-    sql = declare.format("a", tmp_path / "a", "") + declare.format("b", tmp_path / "b", ", idle_timeout = '1 second'")
+    sql = declare.format("a", tmp_path / "a", "") + declare.format(
+        "b", tmp_path / "b", ", idle_timeout = '1 second'"
+    )
     session = Session(tmp_path / "run", spark=spark)
     session.sql(sql + query.format("a") + query.format("b"))
 
     def write(stream: str, number: int, *seconds: float) -> None:
         times = pa.array([int(s * 1_000_000) for s in seconds], pa.timestamp("us"))
-        pq.write_table(pa.table({"v": [1] * len(seconds), "at": times}), tmp_path / stream / f"{number}.parquet")
+        pq.write_table(
+            pa.table({"v": [1] * len(seconds), "at": times}), tmp_path / stream / f"{number}.parquet"
+        )
 
     write("a", 0, 0.5, 1.5)
     write("b", 0, 0.5)

@@ -20,7 +20,10 @@ from thalweg.engine.kernel.buckets import unpack
 from thalweg.engine.spark import own_session
 from thalweg.state.manifest import Consumed
 
-TABLES = [pa.table({"v": [2 * i, 2 * i + 1], "at": pa.array([i * 1_000_000] * 2, pa.timestamp("us", "UTC"))}) for i in range(3)]
+TABLES = [
+    pa.table({"v": [2 * i, 2 * i + 1], "at": pa.array([i * 1_000_000] * 2, pa.timestamp("us", "UTC"))})
+    for i in range(3)
+]
 ALL = [0, 1, 2, 3, 4, 5]
 
 
@@ -36,7 +39,11 @@ def files(spark: Any, root: Path) -> Any:
 
 
 def frame(spark: Any, root: Path) -> Any:
-    return spark.readStream.schema("v long, at timestamp").option("recursiveFileLookup", "true").parquet(str(_directory(root)))
+    return (
+        spark.readStream.schema("v long, at timestamp")
+        .option("recursiveFileLookup", "true")
+        .parquet(str(_directory(root)))
+    )
 
 
 def tables(spark: Any, root: Path) -> Any:
@@ -48,11 +55,15 @@ SOURCES: list[Callable[[Any, Path], Any]] = [files, frame, tables]
 
 @pytest.fixture(params=SOURCES, ids=lambda made: made.__name__)
 def source(request: pytest.FixtureRequest, spark: Any, tmp_path: Path) -> Source:
-    given = Given("s", request.param(spark, tmp_path), "v BIGINT, at TIMESTAMP", {"time": "at"}, tmp_path / "inbox")
+    given = Given(
+        "s", request.param(spark, tmp_path), "v BIGINT, at TIMESTAMP", {"time": "at"}, tmp_path / "inbox"
+    )
     return source_of(given)
 
 
-def run(spark: Any, source: Source, root: Path, fails: bool = False) -> list[list[tuple[str, str | None, bytes | None]]]:
+def run(
+    spark: Any, source: Source, root: Path, fails: bool = False
+) -> list[list[tuple[str, str | None, bytes | None]]]:
     """The chunks of the batches that there are, read from a checkpoint on."""
     found: list[list[tuple[str, str | None, bytes | None]]] = []
 
@@ -85,7 +96,9 @@ def rows(chunks: list[tuple[str, str | None, bytes | None]]) -> list[int]:
     return sorted(v for table in (*read, *packed) for v in table.column("v").to_pylist())
 
 
-def test_chunks_are_all_rows_once_and_the_same_for_the_same_batch(spark: Any, source: Source, tmp_path: Path) -> None:
+def test_chunks_are_all_rows_once_and_the_same_for_the_same_batch(
+    spark: Any, source: Source, tmp_path: Path
+) -> None:
     source.check(is_new=True)
     source.begin(whole=True)
     assert source.stream.name == "s" and source.error is None
@@ -101,7 +114,11 @@ def test_what_was_taken_is_given_again_or_not_at_all(spark: Any, source: Source,
     taken = run(spark, source, tmp_path)
     checkpoint = tmp_path / "checkpoint"
     last = max(offsets_of(checkpoint, len(taken) - 1).values(), default=-1)
-    known = consumed(Consumed(), last, entries(checkpoint / "sources" / "s", 0, last)) if last >= 0 else Consumed()
+    known = (
+        consumed(Consumed(), last, entries(checkpoint / "sources" / "s", 0, last))
+        if last >= 0
+        else Consumed()
+    )
     given = source.again(checkpoint, known)
     paths = [local_path(path) for batch in taken for _, path, _ in batch if path is not None]
     assert given is None if not paths else sorted(given or ()) == sorted(paths)

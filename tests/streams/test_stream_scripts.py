@@ -66,7 +66,9 @@ class Run:
     def __post_init__(self) -> None:
         bound = bind_text(self.script.sql, self.script.origin, self.root / "in")
         self.streams: Mapping[str, Stream] = bound.streams
-        self.tables = {t.table: static_table(t, bound.relations[t.table], self.script.origin) for t in self.script.tables}
+        self.tables = {
+            t.table: static_table(t, bound.relations[t.table], self.script.origin) for t in self.script.tables
+        }
         write_tables(self.root / "in", self.tables)
         self.engine = LocalEngine(
             self.root / "run",
@@ -86,7 +88,9 @@ class Run:
 
     def feed(self, batch: Mapping[str, pa.Table]) -> None:
         """One micro-batch, again after a restart where it is interrupted."""
-        chunks = [(s, str(write_batches(self.root / "in" / s, self.streams[s], [t])[0])) for s, t in batch.items()]
+        chunks = [
+            (s, str(write_batches(self.root / "in" / s, self.streams[s], [t])[0])) for s, t in batch.items()
+        ]
         try:
             self.engine.batch(chunks)
         except Aborted:

@@ -15,20 +15,26 @@ JOIN = """CREATE QUERY j AS SELECT a.g, COUNT(*) AS n FROM s AS a [RANGE 10 SECO
   WHERE a.k = b.k {where} GROUP BY a.g EVERY 10 SECONDS;"""
 
 
-def write(directory: Path, format: str = "parquet", rows: int = 4_000, per_second: int = 400, name: str = "0") -> Path:
+def write(
+    directory: Path, format: str = "parquet", rows: int = 4_000, per_second: int = 400, name: str = "0"
+) -> Path:
     """A file of rows with 20 values of k, 5 of g that go with them, and 10 of v."""
     directory.mkdir(parents=True, exist_ok=True)
     micros = 1_000_000 // per_second
     at = f"TIMESTAMP '2026-01-01' + to_microseconds(i * {micros}) AS at"
     path = directory / f"{name}.{format}"
     with duckdb.connect() as con:
-        con.execute(f"COPY (SELECT i % 20 AS k, i % 5 AS g, i // 20 % 10 AS v, {at} FROM range({rows}) t(i)) TO '{path}'").fetchall()
+        con.execute(
+            f"COPY (SELECT i % 20 AS k, i % 5 AS g, i // 20 % 10 AS v, {at} FROM range({rows}) t(i)) TO '{path}'"
+        ).fetchall()
     return path
 
 
 def stream_sql(name: str, path: Path | str = "nowhere", options: str = "", format: str = "parquet") -> str:
     """A stream that may declare statistics."""
-    return f"CREATE STREAM {name} ({COLUMNS}) WITH (format = '{format}', path = '{path}', time = 'at'{options});"
+    return (
+        f"CREATE STREAM {name} ({COLUMNS}) WITH (format = '{format}', path = '{path}', time = 'at'{options});"
+    )
 
 
 def window_statistics(stream: str, where: str = "") -> dict[str, Any]:

@@ -22,7 +22,9 @@ from thalweg.state.checks import digest
 from thalweg.testing.bound import Bound, bind_statements
 from thalweg.testing.local import LocalEngine, local_job
 
-STREAM = "CREATE STREAM s (k BIGINT, t STRING, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at');"
+STREAM = (
+    "CREATE STREAM s (k BIGINT, t STRING, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at');"
+)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +48,23 @@ STREAM = "CREATE STREAM s (k BIGINT, t STRING, at TIMESTAMP) WITH (format = 'par
 def test_functions_that_touch_the_machine_are_unknown(expression: str) -> None:
     session = Session("nowhere")
     session.sql(STREAM)
-    for text in (f"SELECT MAX({expression}) AS x FROM s GROUP BY TUMBLE '1 second'", f"SELECT k FROM s WHERE {expression} = t"):
+    for text in (
+        f"SELECT MAX({expression}) AS x FROM s GROUP BY TUMBLE '1 second'",
+        f"SELECT k FROM s WHERE {expression} = t",
+    ):
         with pytest.raises(SqlError):
             session.query(text, name="q")
 
 
 @pytest.mark.parametrize(
-    "source", ["'/etc/passwd'", "`/etc/passwd`", "read_csv('/etc/passwd')", "read_text('/etc/passwd')", "duckdb_settings()"]
+    "source",
+    [
+        "'/etc/passwd'",
+        "`/etc/passwd`",
+        "read_csv('/etc/passwd')",
+        "read_text('/etc/passwd')",
+        "duckdb_settings()",
+    ],
 )
 def test_files_and_functions_are_no_sources(source: str) -> None:
     session = Session("nowhere")
@@ -69,16 +81,22 @@ def engine(tmp_path: Path) -> LocalEngine:
     for name in ("in/s", "other"):
         (tmp_path / name).mkdir(parents=True)
         times = pa.array([0, 1, 5_000_000], pa.timestamp("us"))
-        pq.write_table(pa.table({"k": [1, 2, 3], "t": ["a", "b", "c"], "at": times}), tmp_path / name / "0.parquet")
+        pq.write_table(
+            pa.table({"k": [1, 2, 3], "t": ["a", "b", "c"], "at": times}), tmp_path / name / "0.parquet"
+        )
     bound: Bound = bind_statements(
         STREAM.replace("'in'", f"'{tmp_path / 'in' / 's'}'")
         + "CREATE QUERY q AS SELECT MAX(k + 987654) AS x FROM s GROUP BY TUMBLE '1 second';"
     )
-    return LocalEngine(tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(Config()))
+    return LocalEngine(
+        tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(Config())
+    )
 
 
 def test_a_file_outside_of_the_streams_is_not_read(engine: LocalEngine, tmp_path: Path) -> None:
-    with pytest.raises(StateError, match=r"other/0\.parquet: no stream or table of the session is read from there"):
+    with pytest.raises(
+        StateError, match=r"other/0\.parquet: no stream or table of the session is read from there"
+    ):
         engine.batch([("s", str(tmp_path / "other" / "0.parquet"))])
     with pytest.raises(StateError, match="no stream or table"):
         engine.batch([("s", str(tmp_path / "in" / "s" / ".." / ".." / "other" / "0.parquet"))])
@@ -90,7 +108,10 @@ def test_a_table_of_a_plan_that_nothing_declares_is_not_read(tmp_path: Path) -> 
     pq.write_table(pa.table({"k": [1]}), tmp_path / "0.parquet")
     permit(Reach((str(tmp_path / "declared"),)))
     with pytest.raises(StateError, match="no stream or table of the session is read from there"):
-        relation_rows(Relation("r", (Column("k", "BIGINT"),), "parquet", str(tmp_path / "0.parquet")), "SELECT * FROM scan")
+        relation_rows(
+            Relation("r", (Column("k", "BIGINT"),), "parquet", str(tmp_path / "0.parquet")),
+            "SELECT * FROM scan",
+        )
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ def test_what_a_page_shows_is_accepted(page: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_what_contributing_names_is_there() -> None:
-    named = re.findall(r"`((?:tests/|docs/)?[\w./]+(?:/|\.py))`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`((?:tests/|docs/)?[\w./]+(?:/|\.py))`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    )
     missing = [n for n in named if not (ROOT / n).exists() and not (ROOT / "src" / "thalweg" / n).exists()]
     assert len(named) > 40 and not missing

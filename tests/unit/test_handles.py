@@ -14,7 +14,9 @@ from thalweg.testing.lifetimes import reference_of
 from thalweg.testing.local import LocalSession
 
 SECOND = 1_000_000
-STREAM = "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{}', time = 'at');"
+STREAM = (
+    "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{}', time = 'at');"
+)
 SUMS = "SELECT k, window_end, SUM(v) AS total FROM s GROUP BY k, TUMBLE '1 second'"
 PAIRS = "SELECT a.v, b.v AS w FROM s AS a [RANGE 2 SECONDS], s AS b [RANGE 1 SECOND] WHERE a.k = b.k"
 
@@ -37,7 +39,13 @@ class Fed:
         """Feed and run one more batch."""
         number = len(self.rows)
         times = pa.array([(number * 2 * SECOND) + i * SECOND // 5 for i in range(10)], pa.timestamp("us"))
-        self.rows.append({"s": pa.table({"k": [i % 3 for i in range(10)], "v": list(range(number, number + 10)), "at": times})})
+        self.rows.append(
+            {
+                "s": pa.table(
+                    {"k": [i % 3 for i in range(10)], "v": list(range(number, number + 10)), "at": times}
+                )
+            }
+        )
         path = self.root / "in" / f"{number}.parquet"
         pq.write_table(self.rows[-1]["s"], path)
         self.session.batch([("s", str(path))])
@@ -122,7 +130,10 @@ def test_lives_of_a_batch_that_was_never_committed_do_not_count(fed: Fed, then: 
         fed.session.query(select, name=f"then_{number}")
     fed.batch()
     fed.session.close()
-    assert [(v.name, v.epoch) for v in fed.opened().lives()] == [(f"then_{n}", 1) for n in range(len(then))]
+    expected = [("q", 1), *((f"then_{n}", 1) for n in range(len(then)))]
+    assert [(v.name, v.epoch) for v in fed.opened().lives()] == expected, (
+        "q was accepted, and is in force from the first batch on that is"
+    )
 
 
 def test_a_name_is_free_again_but_not_its_results(fed: Fed) -> None:
@@ -161,4 +172,4 @@ def test_damaged_lives_are_named(fed: Fed) -> None:
     (path,) = (fed.root / "run" / "queries").iterdir()
     path.write_text(path.read_text().replace('"epoch": 0', '"epoch": 1'))
     with pytest.raises(StateError, match=path.name):
-        fed.opened().handle("q")
+        _ = fed.opened().handle("q").epoch

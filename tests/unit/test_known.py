@@ -11,7 +11,9 @@ from thalweg.api.session import Session
 from thalweg.explain import explain
 from thalweg.model.settings import Config
 from thalweg.optimizer.planner import planner_for
+from thalweg.optimizer.window_pools import placed_windows
 from thalweg.optimizer.workload import build
+from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Manifest, Seen
 from thalweg.statistics.known import Figure, Origin, Sampled, distinct_values
 from thalweg.testing.bound import bind_statements
@@ -27,16 +29,27 @@ def test_declared_statistics_choose_the_plan_of_a_join() -> None:
 
 def test_a_declared_rate_chooses_the_plan_of_a_join() -> None:
     counts = ", distinct = 'k: 100, g: 5'"
-    fast, slow = (stream_sql("s", options=f"{counts}, rate = {n}") + stream_sql("r", options=f"{counts}, rate = {n}") for n in (5_000, 1))
+    fast, slow = (
+        stream_sql("s", options=f"{counts}, rate = {n}") + stream_sql("r", options=f"{counts}, rate = {n}")
+        for n in (5_000, 1)
+    )
     assert join(fast)["plan"]["early"] == [True, True] and join(slow)["plan"]["early"] == [False, False]
 
 
 def test_origins_of_declared_statistics() -> None:
-    found = join(stream_sql("s", options=", rate = 70, distinct = 'k: 30, g: 4'") + stream_sql("r", options=", distinct = 'k: 9'"))
+    found = join(
+        stream_sql("s", options=", rate = 70, distinct = 'k: 30, g: 4'")
+        + stream_sql("r", options=", distinct = 'k: 9'")
+    )
     left, right = found["inputs"]
     assert (left["rate"], left["keys"], left["sets"]) == (70, 30, 120)
     assert left["origins"] == {"rate": "declared", "share": "assumed", "keys": "declared", "sets": "declared"}
-    assert (right["rate"], right["keys"], right["origins"]["rate"], right["origins"]["keys"]) == (1000, 9, "assumed", "declared")
+    assert (right["rate"], right["keys"], right["origins"]["rate"], right["origins"]["keys"]) == (
+        1000,
+        9,
+        "assumed",
+        "declared",
+    )
     assert found["statistics"]["groups"] == 4 and found["statistics"]["origins"]["groups"] == "declared"
 
 
@@ -44,6 +57,19 @@ def test_windows_use_what_is_declared() -> None:
     found = window_statistics(stream_sql("s", options=", rate = 70, distinct = 'k: 30'"))
     assert (found["rate"], found["keys"]) == (70, 30)
     assert found["origins"] == {"rate": "declared", "keys": "declared", "batch_seconds": "assumed"}
+
+
+def test_a_pool_is_expected_to_have_cells_for_each_key() -> None:
+    queries = "".join(
+        f"CREATE QUERY q{n} AS SELECT k, COUNT(*) AS n FROM s WHERE v > {n} GROUP BY k, TUMBLE '1 minute';"
+        for n in range(40)
+    )
+    bound = bind_statements(stream_sql("s", options=", rate = 5000, distinct = 'k: 30'") + queries)
+    planner = planner_for(Config(sharing="all"), streams=bound.streams.values())
+    places = placed_windows(Plan(), tuple(bound.queries.values()), (), planner, "all")
+    assert {planner.known.group(group).keys for group, _ in places.values()} == {
+        Figure(600.0, Origin.DECLARED)
+    }, "half of 40 for each of 30"
 
 
 def test_the_text_names_each_origin() -> None:
@@ -63,12 +89,15 @@ def test_python_declares_them_too() -> None:
 
 def test_tables_have_rows_and_values() -> None:
     table = "CREATE TABLE t (k BIGINT, name STRING) WITH (format = 'csv', path = 'nowhere.csv', rows = 12, distinct = 'k: 3');"
-    text = (
-        "CREATE QUERY j AS SELECT a.g, COUNT(*) AS n FROM s AS a [RANGE 10 SECONDS], t AS b WHERE a.k = b.k GROUP BY a.g EVERY 10 SECONDS;"
-    )
+    text = "CREATE QUERY j AS SELECT a.g, COUNT(*) AS n FROM s AS a [RANGE 10 SECONDS], t AS b WHERE a.k = b.k GROUP BY a.g EVERY 10 SECONDS;"
     _, found = join(stream_sql("s") + table, text=text)["inputs"]
     assert (found["rows"], found["keys"]) == (12, 3)
-    assert found["origins"] == {"rows": "declared", "share": "assumed", "keys": "declared", "sets": "declared"}
+    assert found["origins"] == {
+        "rows": "declared",
+        "share": "assumed",
+        "keys": "declared",
+        "sets": "declared",
+    }
 
 
 @pytest.mark.parametrize(
@@ -86,12 +115,16 @@ def test_tables_have_rows_and_values() -> None:
         ([], None, Figure(100, Origin.ASSUMED)),
     ],
 )
-def test_values_of_several_columns(declared: list[float | None], sampled: float | None, expected: Figure) -> None:
+def test_values_of_several_columns(
+    declared: list[float | None], sampled: float | None, expected: Figure
+) -> None:
     assert distinct_values(declared, sampled, 100.0) == expected
 
 
 def test_measured_before_declared_before_sampled_before_assumed() -> None:
-    bound = bind_statements(stream_sql("s", options=", rate = 70, distinct = 'k: 30'") + WINDOWS.format(where=""))
+    bound = bind_statements(
+        stream_sql("s", options=", rate = 70, distinct = 'k: 30'") + WINDOWS.format(where="")
+    )
     plain = bind_statements(stream_sql("s") + WINDOWS.format(where=""))
     seen = Manifest(seen=Seen({"s": (5.0, 2e6)}, {'s||"k"': 3.0}))
     sampled = Sampled({"s": 400.0}, {'s||"k"|()': (1.0, 20.0, 1.0)})

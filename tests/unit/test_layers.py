@@ -16,7 +16,12 @@ LAYERS = (
     ("model",),
     ("statistics.records",),
     ("sql", "plan"),
-    ("optimizer.cost.join_engine", "optimizer.cost.partners", "optimizer.cost.calibration"),
+    (
+        "optimizer.cost.join_engine",
+        "optimizer.cost.matching",
+        "optimizer.cost.partners",
+        "optimizer.cost.calibration",
+    ),
     ("compile",),
     ("state", "statistics.constants"),
     ("statistics",),
@@ -26,10 +31,19 @@ LAYERS = (
     ("statistics.sampling", "api.declaring"),
     ("explain", "api.console", "api.outcomes", "api.show", "api.status", "api.usage"),
     ("api",),
+    ("service", "client"),
     ("cli", "testing"),
 )
 SPARK = ("engine", "connectors", "api", "cli")
-DUCKDB = ("engine/kernel", "connectors", "generate", "testing", "statistics/sampling.py", "api/declaring.py", "cli/version.py")
+DUCKDB = (
+    "engine/kernel",
+    "connectors",
+    "generate",
+    "testing",
+    "statistics/sampling.py",
+    "api/declaring.py",
+    "cli/version.py",
+)
 # The one place where a source runs the kernel's packing inside a task.
 ALLOWED = {("connectors.dataframe", "engine")}
 

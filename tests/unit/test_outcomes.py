@@ -20,11 +20,28 @@ EXPLAIN QUERY top; DROP QUERY top; DROP TABLE person; DROP STREAM bid"""
 def test_the_outcome_of_every_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     outcomes = Session(tmp_path / "run").sql(SCRIPT)
-    kinds = (Declared, Declared, Created, Assigned, Listing, Listing, Listing, Explained, Explained, Dropped, Dropped, Dropped)
+    kinds = (
+        Declared,
+        Declared,
+        Created,
+        Assigned,
+        Listing,
+        Listing,
+        Listing,
+        Explained,
+        Explained,
+        Dropped,
+        Dropped,
+        Dropped,
+    )
     assert tuple(type(o) for o in outcomes) == kinds
     assert outcomes[0] == Declared("stream", "bid")
     assert outcomes[2] == Created("top", str(tmp_path / "run" / "results" / "top"))
-    assert [str(o) for o in outcomes[-3:]] == ["query top dropped", "table person dropped", "stream bid dropped"]
+    assert [str(o) for o in outcomes[-3:]] == [
+        "query top dropped",
+        "table person dropped",
+        "stream bid dropped",
+    ]
     assert str(outcomes[3]) == "plan.windows is now naive"
 
 
@@ -36,4 +53,19 @@ def test_outcomes_are_fit_for_json_and_notebooks(tmp_path: Path, monkeypatch: py
     assert found[4]["header"][0] == "query" and found[4]["rows"][0][0] == "top"
     assert found[8]["statement"] == "EXPLAIN QUERY top" and found[8]["queries"]
     html = outcomes._repr_html_()
-    assert "<td>top</td>" in html and "<pre>" in html and "price < 9" not in html and str(outcomes).startswith("stream bid declared\n")
+    assert (
+        "<td>top</td>" in html
+        and "<pre>" in html
+        and "price < 9" not in html
+        and str(outcomes).startswith("stream bid declared\n")
+    )
+
+
+def test_a_query_of_rows_is_listed_without_a_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session(tmp_path / "run")
+    session.sql(f"{STREAM} CREATE QUERY passing AS SELECT auction FROM bid AS b WHERE price > 3;")
+    (listed,) = session.sql("SHOW QUERIES")
+    assert isinstance(listed, Listing)
+    (row,) = listed.rows
+    assert dict(zip(listed.header, row, strict=True))["windows"] == ""

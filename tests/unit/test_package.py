@@ -21,13 +21,17 @@ def test_types_are_shipped() -> None:
 
 
 def test_the_reference_is_shipped() -> None:
-    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]["force-include"]
     assert shipped == {"docs/sql.md": "thalweg/sql.md"} and (ROOT / "docs" / "sql.md").exists()
 
 
 def test_handles_and_explanations_in_a_notebook(tmp_path: Path) -> None:
     session = Session(tmp_path)
-    session.sql("CREATE STREAM s (v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')")
+    session.sql(
+        "CREATE STREAM s (v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')"
+    )
     query: QueryHandle = session.query("SELECT COUNT(*) AS n FROM s WHERE v < 3 GROUP BY TUMBLE '1 minute'")
     shown = query._repr_html_()
     assert "<b>s_1</b>: stopped" in shown and "v &lt; 3" in shown and str(tmp_path) in shown

@@ -14,7 +14,9 @@ from thalweg.errors import SqlError, UsageError
 from thalweg.testing.local import LocalSession
 
 SECOND = 1_000_000
-STREAM = "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{}', time = 'at');"
+STREAM = (
+    "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{}', time = 'at');"
+)
 SUMS = "SELECT k, window_end, SUM(v) AS x FROM s GROUP BY k, TUMBLE '1 second'"
 MAXIMA = "SELECT k, window_end, MAX(v) AS x FROM s GROUP BY k, TUMBLE '1 second'"
 OTHERS = "SELECT window_end, COUNT(*) AS n, 'a' AS a FROM s GROUP BY TUMBLE '1 second'"
@@ -38,7 +40,12 @@ class Fed:
         """Feed and run one more batch."""
         times = [(self.batches * 2 * SECOND) + i * SECOND // 10 for i in range(20)]
         path = self.root / "in" / f"{self.batches}.parquet"
-        pq.write_table(pa.table({"k": [1] * 20, "v": [i % 10 for i in range(20)], "at": pa.array(times, pa.timestamp("us"))}), path)
+        pq.write_table(
+            pa.table(
+                {"k": [1] * 20, "v": [i % 10 for i in range(20)], "at": pa.array(times, pa.timestamp("us"))}
+            ),
+            path,
+        )
         self.session.batch([("s", str(path))])
         self.batches += 1
 
@@ -58,12 +65,17 @@ def values(session: LocalSession, name: str = "q") -> set[int]:
     return set(session.handle(name).results().column("x").to_pylist())
 
 
-@pytest.mark.parametrize("select", [MAXIMA, OTHERS, SUMS.replace("1 second", "2 seconds"), SUMS.replace("FROM s", "FROM s WHERE v > 3")])
+@pytest.mark.parametrize(
+    "select",
+    [MAXIMA, OTHERS, SUMS.replace("1 second", "2 seconds"), SUMS.replace("FROM s", "FROM s WHERE v > 3")],
+)
 def test_redefined_at_a_restart_without_a_word(fed: Fed, select: str) -> None:
     fed.session.sql(f"CREATE QUERY q AS {SUMS}")
     fed.batch()
     fed.restart(f"CREATE QUERY q AS {select}")
-    with pytest.raises(UsageError, match="query q asks something else than it did in the last run") as refused:
+    with pytest.raises(
+        UsageError, match="query q asks something else than it did in the last run"
+    ) as refused:
         fed.batch()
     assert "CREATE OR REPLACE QUERY q" in (refused.value.hint or "")
     with pytest.raises(UsageError, match="query q asks something else"):
@@ -71,7 +83,11 @@ def test_redefined_at_a_restart_without_a_word(fed: Fed, select: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "way", ["CREATE OR REPLACE QUERY q AS", "CREATE QUERY q AS SELECT COUNT(*) AS n FROM s GROUP BY TUMBLE '1 day'; ALTER QUERY q AS"]
+    "way",
+    [
+        "CREATE OR REPLACE QUERY q AS",
+        "CREATE QUERY q AS SELECT COUNT(*) AS n FROM s GROUP BY TUMBLE '1 day'; ALTER QUERY q AS",
+    ],
 )
 def test_replaced_at_a_restart(fed: Fed, way: str) -> None:
     fed.session.sql(f"CREATE QUERY q AS {SUMS}")
@@ -86,7 +102,9 @@ def test_replaced_at_a_restart(fed: Fed, way: str) -> None:
     assert values(session) == {9}
     assert session.handle("q").directory == str(fed.root / "run" / "results" / "q-v2")
     earlier = pq.read_table(fed.root / "run" / "results" / "q")
-    assert earlier.num_rows == before.num_rows + 1 and set(earlier.column("x").to_pylist()) == {45}, "the window that was open is its own"
+    assert earlier.num_rows == before.num_rows + 1 and set(earlier.column("x").to_pylist()) == {45}, (
+        "the window that was open is its own"
+    )
     again = fed.restart(f"{way} {MAXIMA}")
     assert again.check() == Changes() and values(again) == {9}
     count = again.handle("q").results().num_rows
@@ -105,7 +123,11 @@ def test_replaced_while_it_runs(fed: Fed) -> None:
     second = fed.session.handle("q")
     assert set(first.results().column("x").to_pylist()) == {45} and first.ended == 1
     assert fed.session.latest_manifest().queries["q"].rows == second.results().num_rows
-    assert second.epoch == 1 and second.results().column_names == ["window_end", "n", "a"] and second.results().num_rows > 0
+    assert (
+        second.epoch == 1
+        and second.results().column_names == ["window_end", "n", "a"]
+        and second.results().num_rows > 0
+    )
     fed.session.sql(f"ALTER QUERY q INTO '{fed.root}/other' AS {MAXIMA}")
     fed.batch()
     fed.batch()
@@ -133,7 +155,9 @@ def test_replacing_what_is_not_there(fed: Fed) -> None:
 def test_what_changed_since_the_last_run(fed: Fed) -> None:
     fed.session.sql(f"CREATE QUERY a AS {SUMS}; CREATE QUERY b AS {SUMS}; CREATE QUERY c AS {SUMS}")
     fed.batch()
-    session = fed.restart(f"CREATE QUERY a AS {SUMS}; CREATE OR REPLACE QUERY b AS {MAXIMA}; CREATE QUERY d AS {SUMS}")
+    session = fed.restart(
+        f"CREATE QUERY a AS {SUMS}; CREATE OR REPLACE QUERY b AS {MAXIMA}; CREATE QUERY d AS {SUMS}"
+    )
     assert str(session.check()) == "added d; dropped c; redefined b"
 
 
@@ -159,7 +183,9 @@ HOPS = "SELECT k, window_end, {}(v) AS x FROM s GROUP BY k, HOP '4 seconds' BY '
         (PAIRS.format("SUM", 2, 1), PAIRS.format("MAX", 1, 1)),
     ],
 )
-def test_each_instance_and_instant_comes_whole_from_one_of_the_two(fed: Fed, first: str, second: str, restarts: bool) -> None:
+def test_each_instance_and_instant_comes_whole_from_one_of_the_two(
+    fed: Fed, first: str, second: str, restarts: bool
+) -> None:
     """Ends of windows, or instants, at every second; up to the switch sums, from there on maxima, none missing and none twice."""
     fed.session.sql(f"CREATE QUERY q AS {first}")
     for _ in range(3):
@@ -171,10 +197,16 @@ def test_each_instance_and_instant_comes_whole_from_one_of_the_two(fed: Fed, fir
             fed.restart(f"CREATE OR REPLACE QUERY q AS {second}")
         fed.batch()
     maxima = fed.session.handle("q")
-    ends = [sorted(e.timestamp() for e in h.results().column("window_end").to_pylist()) for h in (sums, maxima)]
-    assert ends[0][-1] < ends[1][0] and ends[0] + ends[1] == list(range(int(ends[0][0]), int(ends[1][-1]) + 1)), ends
+    ends = [
+        sorted(e.timestamp() for e in h.results().column("window_end").to_pylist()) for h in (sums, maxima)
+    ]
+    assert ends[0][-1] < ends[1][0] and ends[0] + ends[1] == list(
+        range(int(ends[0][0]), int(ends[1][-1]) + 1)
+    ), ends
     assert len(ends[0]) >= 6 and set(maxima.results().column("x").to_pylist()) == {9}
-    assert [q.name for q in fed.session.runner.plan.queries] == ["q"], "what was replaced has given all and is gone"
+    assert [q.name for q in fed.session.runner.plan.queries] == ["q"], (
+        "what was replaced has given all and is gone"
+    )
     assert fed.session.check() == Changes()
 
 
@@ -193,9 +225,16 @@ def test_what_was_replaced_goes_with_its_successor(fed: Fed) -> None:
 
 
 @pytest.mark.parametrize(
-    "select", [HOPS.format("MAX"), PAIRS.format("MAX", 1, 1), "SELECT a.v FROM s a [RANGE 1 SECOND] JOIN s b [RANGE 1 SECOND] USING (k)"]
+    "select",
+    [
+        HOPS.format("MAX"),
+        PAIRS.format("MAX", 1, 1),
+        "SELECT a.v FROM s a [RANGE 1 SECOND] JOIN s b [RANGE 1 SECOND] USING (k)",
+    ],
 )
-@pytest.mark.parametrize("first", [HOPS.format("SUM"), PAIRS.format("SUM", 2, 1), PAIRS.format("SUM", 2, 1) + " EMIT CHANGES"])
+@pytest.mark.parametrize(
+    "first", [HOPS.format("SUM"), PAIRS.format("SUM", 2, 1), PAIRS.format("SUM", 2, 1) + " EMIT CHANGES"]
+)
 def test_plans_change_while_something_is_replaced(fed: Fed, first: str, select: str) -> None:
     fed.session.sql(f"CREATE QUERY q AS {first}; CREATE QUERY other AS {SUMS}")
     fed.batch()

@@ -37,7 +37,10 @@ def test_event_time_of_a_batch(tmp_path: Path) -> None:
         write(tmp_path, rows=4_001, per_second=400, name=name)
     for files, seconds in ((1, 10), (2, 20), (8, 30)):
         found = window_statistics(stream_sql("s", tmp_path, f", files_per_batch = {files}"))
-        assert found["batch_seconds"] == pytest.approx(seconds, rel=0.01) and found["origins"]["batch_seconds"] == "sampled"
+        assert (
+            found["batch_seconds"] == pytest.approx(seconds, rel=0.01)
+            and found["origins"]["batch_seconds"] == "sampled"
+        )
 
 
 def test_both_sides_of_a_join(tmp_path: Path) -> None:
@@ -45,10 +48,15 @@ def test_both_sides_of_a_join(tmp_path: Path) -> None:
     write(tmp_path / "r", per_second=4_000)
     found = join(stream_sql("s", tmp_path / "s") + stream_sql("r", tmp_path / "r"), where="AND b.v < 3")
     left, right = found["inputs"]
-    assert [left["origins"], right["origins"]] == [dict.fromkeys(("rate", "share", "keys", "sets"), "sampled")] * 2
+    assert [left["origins"], right["origins"]] == [
+        dict.fromkeys(("rate", "share", "keys", "sets"), "sampled")
+    ] * 2
     assert left["rate"] == pytest.approx(400, rel=0.05) and right["rate"] == pytest.approx(1200, rel=0.05)
     assert left["keys"] == pytest.approx(20, rel=0.1) and left["sets"] == pytest.approx(20, rel=0.1)
-    assert found["statistics"]["groups"] == pytest.approx(5, rel=0.1) and found["statistics"]["origins"]["groups"] == "sampled"
+    assert (
+        found["statistics"]["groups"] == pytest.approx(5, rel=0.1)
+        and found["statistics"]["origins"]["groups"] == "sampled"
+    )
 
 
 def test_values_that_go_together_are_fewer_than_their_product(tmp_path: Path) -> None:
@@ -61,9 +69,7 @@ def test_values_that_go_together_are_fewer_than_their_product(tmp_path: Path) ->
 def test_a_table(tmp_path: Path) -> None:
     path = write(tmp_path / "t", rows=60)
     table = f"CREATE TABLE t (k BIGINT, v BIGINT) WITH (format = 'parquet', path = '{path}');"
-    text = (
-        "CREATE QUERY j AS SELECT a.g, COUNT(*) AS n FROM s AS a [RANGE 10 SECONDS], t AS b WHERE a.k = b.k GROUP BY a.g EVERY 10 SECONDS;"
-    )
+    text = "CREATE QUERY j AS SELECT a.g, COUNT(*) AS n FROM s AS a [RANGE 10 SECONDS], t AS b WHERE a.k = b.k GROUP BY a.g EVERY 10 SECONDS;"
     _, found = join(stream_sql("s") + table, text=text)["inputs"]
     assert found["rows"] == 60 and found["keys"] == pytest.approx(20, rel=0.2)
     assert found["origins"] == dict.fromkeys(("rows", "share", "keys", "sets"), "sampled")
@@ -75,7 +81,9 @@ def test_the_oldest_file_is_the_first(tmp_path: Path) -> None:
     assert window_statistics(stream_sql("s", tmp_path))["rate"] == pytest.approx(100, rel=0.05)
 
 
-def test_the_footer_counts_what_the_sample_leaves_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_footer_counts_what_the_sample_leaves_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path)
     monkeypatch.setattr(sampling, "ROWS", 1)
     assert window_statistics(stream_sql("s", tmp_path))["rate"] == pytest.approx(400, rel=0.05)
@@ -140,7 +148,9 @@ def test_it_takes_little_time(tmp_path: Path) -> None:
     write(tmp_path, rows=1_000_000, per_second=10_000)
     bound = bind_statements(stream_sql("s", tmp_path) + WINDOWS.format(where=""))
     started = perf_counter()
-    assert sampling.sample(bound.streams.values(), (), bound.queries.values()).rows["s"] == pytest.approx(10_000, rel=0.01)
+    assert sampling.sample(bound.streams.values(), (), bound.queries.values()).rows["s"] == pytest.approx(
+        10_000, rel=0.01
+    )
     assert perf_counter() - started < 1.5
 
 
@@ -152,4 +162,7 @@ def test_a_workload_is_planned_by_one_sample(tmp_path: Path) -> None:
     planners = SampledPlanners()
     first = planners.of(workload, Manifest()).known.sampled
     write(tmp_path, per_second=100)
-    assert first.rows["s"] == pytest.approx(400, rel=0.05) and planners.of(workload, Manifest()).known.sampled is first
+    assert (
+        first.rows["s"] == pytest.approx(400, rel=0.05)
+        and planners.of(workload, Manifest()).known.sampled is first
+    )

@@ -17,9 +17,7 @@ GIVEN = "format = 'parquet', path = 'in', time = 'at', late_rows = 'late'"
 BID = f"CREATE STREAM bid (auction BIGINT, price BIGINT, at TIMESTAMP) WITH ({GIVEN});\n"
 SELECT = "SELECT auction, MAX(price) AS top FROM bid GROUP BY auction, TUMBLE '1 minute'"
 MINUTE = "[RANGE 1 MINUTE]"
-JOIN = (
-    f"SELECT a.auction, MAX(b.price) AS m FROM bid AS a {MINUTE}, bid AS b {MINUTE} WHERE a.auction = b.auction GROUP BY 1 EVERY 1 MINUTE"
-)
+JOIN = f"SELECT a.auction, MAX(b.price) AS m FROM bid AS a {MINUTE}, bid AS b {MINUTE} WHERE a.auction = b.auction GROUP BY 1 EVERY 1 MINUTE"
 
 
 @pytest.mark.parametrize(
@@ -32,26 +30,43 @@ JOIN = (
         ("SET plan.windws = 'best'", "unknown setting plan.windws"),
         ("SET plan.windows = 'bst'", "plan.windows can't be 'bst'"),
         ("SET trigger = 'nan'", "trigger can't be 'nan'"),
+        ("SET trigger = '1e300'", "trigger can't be '1e300'"),
+        ("SET partitions = '99999999999'", "partitions can't be '99999999999'"),
         ("SET durable = 'maybe'", "durable can't be 'maybe'"),
         ("SET plan.early_aggregation = 'EAP111'", "query j has no plan with plan.early_aggregation = EAP111"),
         ("SET plan.evaluate = 'delta'", "query j has no plan with plan.evaluate = delta"),
         (f"CREATE QUERY q AS {SELECT}", "query q exists already"),
-        (BID.strip().replace("'in'", "'elsewhere'").rstrip(";"), "bid is declared already, with another definition"),
-        (BID.strip().replace("bid (", "BID (").rstrip(";"), "bid is declared already, with another definition"),
+        (
+            BID.strip().replace("'in'", "'elsewhere'").rstrip(";"),
+            "bid is declared already, with another definition",
+        ),
+        (
+            BID.strip().replace("bid (", "BID (").rstrip(";"),
+            "bid is declared already, with another definition",
+        ),
         (f"CREATE QUERY r INTO 'x/../out' AS {SELECT}", "query q writes there"),
         (f"CREATE QUERY r INTO 'late' AS {SELECT}", "late rows of stream bid go there"),
         (f"CREATE QUERY r INTO 'in' AS {SELECT}", "stream bid is read from there"),
         (f"CREATE QUERY r INTO 'link' AS {SELECT}", "query q writes there"),
         (f"CREATE QUERY r INTO 'link/../in/.' AS {SELECT}", "stream bid is read from there"),
-        (BID.strip().replace("bid (", "b (").replace("'late'", "'in'").rstrip(";"), "would get its own late rows"),
+        (
+            BID.strip().replace("bid (", "b (").replace("'late'", "'in'").rstrip(";"),
+            "would get its own late rows",
+        ),
         (BID.strip().replace("bid (", "b (").replace("'late'", "'link'").rstrip(";"), "query q writes there"),
         (f"CREATE QUERY r INTO 's3://bucket/out' AS {SELECT}", "'s3://bucket/out': s3 is not supported yet"),
-        (f"CREATE QUERY r INTO 'kafka://host/topic' AS {SELECT}", "'kafka://host/topic': kafka is not supported yet"),
+        (f"CREATE QUERY r INTO 's3:/bucket/out' AS {SELECT}", "s3 is not supported yet"),
+        (
+            f"CREATE QUERY r INTO 'kafka://host/topic' AS {SELECT}",
+            "'kafka://host/topic': kafka is not supported yet",
+        ),
         (f"CREATE OR REPLACE QUERY q INTO 'abfss://c@a/out' AS {SELECT}", "abfss is not supported yet"),
         (f"ALTER QUERY nosuch AS {SELECT}", "no query named nosuch"),
     ],
 )
-def test_refused_at_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, message: str) -> None:
+def test_refused_at_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, message: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("link").symlink_to("out")
     session = Session("run")
@@ -59,7 +74,11 @@ def test_refused_at_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     with pytest.raises(SqlError) as caught:
         session.sql(text, "app.sql")
     assert isinstance(caught.value, UsageError) and message in caught.value.message and caught.value.hint
-    assert caught.value.line == 4 and re.search(r"\(at app\.sql:4:\d+\)\n   4 \| ", str(caught.value)) and "^" in str(caught.value)
+    assert (
+        caught.value.line == 4
+        and re.search(r"\(at app\.sql:4:\d+\)\n   4 \| ", str(caught.value))
+        and "^" in str(caught.value)
+    )
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "1q"])
@@ -88,16 +107,27 @@ def test_results_that_files_can_not_hold(tmp_path: Path, outputs: str, type_: st
 def test_results_need_no_spark(tmp_path: Path) -> None:
     session = Session(tmp_path)
     session.sql(BID)
-    query = session.query("SELECT window, MAX(price) AS top FROM bid GROUP BY window(at, '1 minute')", name="q")
+    query = session.query(
+        "SELECT window, MAX(price) AS top FROM bid GROUP BY window(at, '1 minute')", name="q"
+    )
     assert query.results().num_rows == 0 and list(query.results("pandas").columns) == ["window", "top"]
     with pytest.raises(UsageError, match="no result format 'foo'"):
         query.results("foo")
     assert session._running._spark is None
-    assert query.results().schema.field("window").type == pa.struct([(n, pa.timestamp("us", "UTC")) for n in ("start", "end")])
+    assert query.results().schema.field("window").type == pa.struct(
+        [(n, pa.timestamp("us", "UTC")) for n in ("start", "end")]
+    )
 
 
 def test_times_within_a_window_are_in_utc() -> None:
-    naive = pa.table({"w": pa.array([{"start": 0, "end": 1}], pa.struct([("start", pa.timestamp("us")), ("end", pa.timestamp("us"))]))})
+    naive = pa.table(
+        {
+            "w": pa.array(
+                [{"start": 0, "end": 1}],
+                pa.struct([("start", pa.timestamp("us")), ("end", pa.timestamp("us"))]),
+            )
+        }
+    )
     assert with_zone(naive).schema.field("w").type == arrow_type('STRUCT("start" TIMESTAMP, "end" TIMESTAMP)')
 
 
@@ -109,21 +139,26 @@ def test_console_from_python(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert shown.startswith("top: batch 3, 30 rows\n") and shown.endswith("... 10 more\n") and "19" in shown
 
 
-def test_a_select_is_explained_beside_a_query_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_select_is_explained_beside_a_query_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     session = Session(tmp_path / "session")
-    session.sql("CREATE STREAM a (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')")
+    session.sql(
+        "CREATE STREAM a (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')"
+    )
     session.sql("CREATE QUERY query AS SELECT k, COUNT(*) AS n FROM a GROUP BY k, TUMBLE '1 minute'")
     (found,) = session.sql("EXPLAIN SELECT k, MAX(k) AS m FROM a GROUP BY k, TUMBLE '5 minutes'")
     assert "queries     query, query_2" in str(found)
 
 
-@pytest.mark.parametrize(("option", "scheme"), [("path", "s3"), ("path", "kafka"), ("path", "hdfs"), ("late_rows", "gs"), ("path", "FILE")])
+@pytest.mark.parametrize(
+    ("option", "scheme"),
+    [("path", "s3"), ("path", "kafka"), ("path", "hdfs"), ("late_rows", "gs"), ("path", "FILE")],
+)
 def test_paths_of_other_stores_are_refused_by_name(tmp_path: Path, option: str, scheme: str) -> None:
     given = {"path": "in", "late_rows": "late"} | {option: f"{scheme}://a/b"}
-    stream = (
-        f"CREATE STREAM bid (at TIMESTAMP) WITH (format = 'csv', path = '{given['path']}', time = 'at', late_rows = '{given['late_rows']}')"
-    )
+    stream = f"CREATE STREAM bid (at TIMESTAMP) WITH (format = 'csv', path = '{given['path']}', time = 'at', late_rows = '{given['late_rows']}')"
     with pytest.raises(SqlError, match=f"'{scheme}://a/b': {scheme.lower()}.* not supported") as caught:
         Session(tmp_path).sql(stream)
     assert caught.value.hint and caught.value.line == 1
@@ -138,3 +173,50 @@ def test_paths_of_other_stores_from_python(tmp_path: Path) -> None:
     session.sql(BID)
     with pytest.raises(UsageError, match="kafka is not supported yet"):
         session.query(SELECT, name="q", into="kafka://host/topic")
+
+
+def test_what_python_would_say(tmp_path: Path) -> None:
+    session = Session(tmp_path / "run", settings={"partitions": 3})  # type: ignore[dict-item]
+    session.sql(BID)
+    session.set("durable", False)
+    query = session.query(SELECT, name="q", into=tmp_path / "out")
+    assert (session.catalog.config.partitions, session.catalog.config.durable, query.directory) == (
+        3,
+        False,
+        str(tmp_path / "out"),
+    )
+    assert str(session.explain("q")) == str(session.explain(query)) == str(session.explain(query.query))
+    for wrong in (None, 5, "nosuch"):
+        with pytest.raises(UsageError, match="no query named"):
+            session.drop(wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="is no path"):
+        session.query(SELECT, name="r", into="a\0b")
+
+
+def test_columns_that_no_file_tells(tmp_path: Path) -> None:
+    session = Session(tmp_path / "run")
+    with pytest.raises(UsageError, match="person: the columns are not known"):
+        session.relation("person", tmp_path / "nowhere")
+    (tmp_path / "0.parquet").write_bytes(b"PAR1 and nothing else")
+    for declare in (
+        lambda: session.stream("bid", tmp_path, time="at"),
+        lambda: session.relation("person", tmp_path),
+    ):
+        with pytest.raises(UsageError, match=r"0\.parquet: its columns can't be read") as caught:
+            declare()
+        assert caught.value.hint
+
+
+def test_a_closed_session_changes_nothing(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    session.sql(BID)
+    session.query(SELECT, name="q")
+    session.close()
+    for statement in (
+        "SET plan.windows = 'naive'",
+        "DROP QUERY q",
+        "CREATE TABLE t (k BIGINT) WITH (format = 'csv', path = 't.csv')",
+    ):
+        with pytest.raises(UsageError, match="the session is closed"):
+            session.sql(statement)
+    assert session.catalog.config.windows == "best" and list(session.queries) == ["q"]

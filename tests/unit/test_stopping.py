@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from thalweg.engine.runner import Stopping
+from thalweg.engine.progress import Stopping
 from thalweg.engine.streaming import Streaming
 
 

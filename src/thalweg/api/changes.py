@@ -33,7 +33,7 @@ def changes(before: Mapping[str, Query], now: Mapping[str, Query]) -> Changes:
 
 def asks_same(a: Query, b: Query) -> bool:
     """Whether two queries of one name have the same results, whatever their texts and wherever the results go."""
-    return replace(a, text="", into=None) == replace(b, text="", into=None)
+    return replace(a, text="", into=None, history=None) == replace(b, text="", into=None, history=None)
 
 
 def check_redefined(found: Changes, asked: Collection[str]) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from thalweg.api.changes import Changes, changes, check_redefined
+from thalweg.api.places import rows_beside
 from thalweg.api.results import result_files
 from thalweg.connectors.files import check_apart, check_first_file
 from thalweg.engine.kernel.relations import check_relation
@@ -16,11 +17,20 @@ from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
 
 
-def check_catalog(catalog: Catalog, ran: Mapping[str, Query], root: Path, outputs: Mapping[str, str]) -> Changes:
+def check_catalog(
+    catalog: Catalog, ran: Mapping[str, Query], root: Path, outputs: Mapping[str, str]
+) -> Changes:
     """What changed since what `ran`; refused if nobody can have meant it, or if streams are read where the session or its queries write."""
     found = changes(ran, catalog.queries)
     check_redefined(found, catalog.redefined)
-    written = {str(root): "the session's directory"} | {path: f"what query {name} writes" for name, path in outputs.items()}
+    written = {str(root): "the session's directory"} | {
+        path: f"what query {name} writes" for name, path in outputs.items()
+    }
+    for stream in catalog.streams.values():
+        written |= {
+            path: f"where {kind} rows of stream {stream.name} go"
+            for kind, path in rows_beside(stream).items()
+        }
     for stream in catalog.streams.values():
         check_apart(stream, written)
     return found
@@ -40,6 +50,28 @@ def check_files(catalog: Catalog) -> tuple[str, ...]:
         if Path(path).exists():
             check()
     return tuple(path for path, _ in paths if not Path(path).exists())
+
+
+def check_history(catalog: Catalog, query: Query, ran: Mapping[str, Query], way: str) -> None:
+    """Refuse a history of rows that are not kept, and of a query that takes the place of another; `ran` are those of the last batch."""
+    for name in query.streams:
+        if catalog.streams[name].path is None:
+            hint = f"leave history out, or let stream {name} read files"
+            raise UsageError(
+                f"query {query.name}: stream {name} is read from a DataFrame, whose rows are not kept, so there is no history",
+                hint,
+            )
+    if way != "CREATE" and query.name in {**catalog.queries, **catalog.failed}:
+        hint = f"drop it, then create it, or leave history out: CREATE OR REPLACE QUERY {query.name} AS ..."
+        raise UsageError(
+            f"query {query.name} exists: one that takes its place begins where it ends, and has no history",
+            hint,
+        )
+    if query.name in ran and query.name not in catalog.queries:
+        hint = "use another name, or create it after the next batch"
+        raise UsageError(
+            f"query {query.name} was dropped, and the next batch has still to leave it out", hint
+        )
 
 
 def check_new_output(query: Query, directory: str, runner: Runner) -> None:

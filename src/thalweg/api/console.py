@@ -17,7 +17,12 @@ def print_results(name: str, batch: int, rows: pa.Table) -> None:
     shown = rows.slice(0, PRINTED)
     table = Listing(name, tuple(rows.column_names), tuple(zip(*map(values_of, shown.columns), strict=True)))
     left = rows.num_rows - shown.num_rows
-    print(f"{name}: batch {batch}, {rows.num_rows} rows", table, *([f"... {left} more"] if left else []), sep="\n")
+    print(
+        f"{name}: batch {batch}, {rows.num_rows} rows",
+        table,
+        *([f"... {left} more"] if left else []),
+        sep="\n",
+    )
 
 
 def values_of(column: pa.ChunkedArray) -> list[Any]:

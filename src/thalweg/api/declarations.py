@@ -1,34 +1,81 @@
-"""What is declared, and how it changes: one statement at a time, each whole or not at all."""
+"""What is declared, and how it changes: one statement at a time, each whole or not at all.
+
+Before a session runs, that is its own business. While it runs, a change is in its directory before it is acknowledged.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from thalweg.api.changes import asks_same
-from thalweg.api.checks import check_new_output, check_relations
-from thalweg.api.declaring import absolute, query_of
+from thalweg.api.checks import check_history, check_new_output, check_relations
+from thalweg.api.declaring import absolute, bound_again, query_of
 from thalweg.api.past import Past
-from thalweg.api.places import Places, check_late_rows, check_results
+from thalweg.api.places import Places, check_results, check_rows_beside
+from thalweg.api.remembering import (
+    QUERY,
+    SETTING,
+    STREAM,
+    TABLE,
+    VIEW,
+    catalog_of,
+    check_fitting,
+    recorded_of,
+    reduced,
+    says_all,
+    thing,
+    things,
+)
 from thalweg.api.running import Running
+from thalweg.api.together import Done, Together
 from thalweg.connectors.base import Source
-from thalweg.engine.workload import Workload
+from thalweg.engine.workload import Workload, outputs_beside
 from thalweg.model.catalog import Catalog, known
 from thalweg.model.query import Query
+from thalweg.model.recorded import Failure
 from thalweg.model.settings import with_setting
-from thalweg.model.stream import Relation, Stream
+from thalweg.model.stream import Relation, Stream, View
 from thalweg.optimizer.planner import planner_for
 from thalweg.sql import statements as st
+from thalweg.sql.views import check_view, view_of
+from thalweg.state.changelog import Changelog
 
 
 class Declarations:
-    """The catalog of a session, which what runs is told of whenever it changes. Whoever looks before a change holds the `lock`."""
+    """The catalog of a session, which begins as its directory remembers it. What runs is told of every change.
 
-    def __init__(self, running: Running, past: Past, places: Places) -> None:
-        self._running, self._past, self._places = running, past, places
-        self.catalog = Catalog()
-        self.lock = threading.RLock()
-        self._replans = 0
+    Whoever looks before a change does both in one block of `changing`. `own` is what this session has declared before it ran.
+    """
+
+    def __init__(self, running: Running, past: Past, places: Places, changelog: Changelog) -> None:
+        self._running, self._past, self._places, self._changelog = running, past, places, changelog
+        self.catalog = catalog_of(changelog.last.recorded)
+        self.own: frozenset[str] = frozenset()
+        self._lasting = frozenset(changelog.last.recorded.lasting)
+        self.lock, self._depth = threading.RLock(), 0
+        self._number, self._replans = 0, 0
+        self._written = self.catalog, self._lasting
+        self._together = Together(self._write)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Nobody else changes anything; what was changed here is in the directory when the outermost block ends, if the session runs."""
+        self.lock.acquire()
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            number = self._number if self._depth == 0 and self._is_open else 0
+            self.lock.release()
+            self._together.wait(number)
+
+    @property
+    def _is_open(self) -> bool:
+        return self._running.runner is not None
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -39,51 +86,148 @@ class Declarations:
     def workload(self) -> Workload:
         """What is declared, as the runner takes it."""
         c = self.catalog
-        late = {f"late:{s.name}": s.late_rows for s in c.streams.values() if s.late_rows}
+        beside = outputs_beside(c.streams.values(), self._running.directory.bad)
         relations = tuple(c.relations.values())
-        return Workload(tuple(c.streams.values()), tuple(c.queries.values()), self.outputs | late, self._replans, relations, c.config)
+        return Workload(
+            tuple(c.streams.values()),
+            tuple(c.queries.values()),
+            self.outputs | beside,
+            self._replans,
+            relations,
+            c.config,
+        )
 
-    def become(self, catalog: Catalog) -> None:
-        """Change what is declared; what runs, runs it from the next batch on."""
-        self.catalog = catalog
-        self._running.offer(self.workload)
+    def become(self, catalog: Catalog, *said: str) -> None:
+        """Change what is declared, by what was said; what runs, runs it from the next batch on."""
+        self._running.check_open()
+        there = frozenset(things(catalog))
+        self.catalog, self._number = catalog, self._number + 1
+        if self._is_open:
+            self._lasting = (self._lasting | set(said)) & there
+        else:
+            self._lasting, self.own = (self._lasting - set(said)) & there, (self.own | set(said)) & there
+            if says_all(self.own):
+                self.catalog = reduced(catalog, self.own | self._lasting)
+            self._running.offer(self.workload)
+
+    def _write(self) -> Done:
+        """Put on disk all that was asked for by now, as one entry, and have it run; or take it all back."""
+        with self.lock:
+            number, catalog, lasting, workload = self._number, self.catalog, self._lasting, self.workload
+        try:
+            self._record(catalog, lasting, workload)
+        except Exception as e:
+            with self.lock:
+                self.catalog, self._lasting = self._written
+                return self._number, e
+        self._running.offer(workload)
+        return number, None
+
+    def _record(self, catalog: Catalog, lasting: frozenset[str], workload: Workload) -> None:
+        self._running.directory.guard()
+        self._changelog.store.durable = catalog.config.durable
+        places = {name: workload.outputs[name] for name in catalog.queries}
+        self._changelog.append(recorded_of(catalog, places, lasting))
+        self._written = catalog, lasting
+
+    def begin(self) -> None:
+        """Keep what is declared at the start of a run, which holds the directory by now."""
+        with self.lock:
+            self._changelog.check_last()
+            check_fitting(self.catalog, self._changelog.last.recorded, self.own)
+            self._record(self.catalog, self._lasting, self.workload)
+            self._together.reached(self._number)
+            if (runner := self._running.runner) is not None:
+                runner.on_failed = self.failed
+
+    def _is_remembered(self, kind: str, name: str) -> bool:
+        """Whether something is there from an earlier run, and this session may say it again."""
+        return not self._is_open and thing(kind, name) not in self.own
 
     def stream(self, source: Source) -> Stream:
         """One more stream, and what it is read from."""
         stream = source.stream
-        with self.lock:
+        with self.changing():
             self._running.check_sound()
-            catalog = self.catalog.with_stream(stream)
-            check_late_rows(stream, self.outputs)
+            before = self.catalog
+            if self._is_remembered(STREAM, stream.name):
+                before = replace(
+                    before, streams={n: s for n, s in before.streams.items() if n != stream.name}
+                )
+            catalog = before.with_stream(stream)
+            check_rows_beside(stream, before.streams.values(), self.outputs)
             self._running.add_source(source)
-            self.become(catalog)
+            self.become(catalog, thing(STREAM, stream.name))
         return stream
 
     def relation(self, relation: Relation) -> Relation:
         """One more static table."""
         relation = replace(relation, path=absolute(relation.path) or "")
-        with self.lock:
-            self.become(self.catalog.with_relation(relation))
+        with self.changing():
+            before = self.catalog
+            if self._is_remembered(TABLE, relation.name):
+                before = replace(
+                    before, relations={n: r for n, r in before.relations.items() if n != relation.name}
+                )
+            self.become(before.with_relation(relation), thing(TABLE, relation.name))
         return relation
+
+    def view(self, statement: st.CreateView) -> View:
+        """One more view, or one in the place of another; queries that were created over that go on as they are."""
+        with self.changing():
+            before = self.catalog
+            replaces = statement.replaces or self._is_remembered(VIEW, statement.name)
+            if replaces:
+                before = replace(before, views={n: v for n, v in before.views.items() if n != statement.name})
+            check_view(statement.select)
+            view = view_of(
+                statement.name, statement.select, query_of(before, statement.select, statement.name)
+            )
+            self.become(bound_again(self.catalog.with_view(view, replaces), view), thing(VIEW, view.name))
+        return view
 
     def query(self, statement: st.CreateQuery) -> Query:
         """One more query, or one in the place of another of its name."""
-        with self.lock:
+        with self.changing():
             self._running.check_sound()
             if statement.way == "ALTER":
-                known(statement.name, {**self._past.ran(), **self.catalog.queries}, "query")
-            query = query_of(self.catalog, statement.select, statement.name, statement.into)
-            catalog = self.catalog.with_query(query) if statement.way == "CREATE" else self._replaced(query)
-            check_results(self.catalog, self._places.of(query), {n: path for n, path in self.outputs.items() if n != query.name})
+                known(
+                    statement.name,
+                    {**self._past.ran(), **self.catalog.failed, **self.catalog.queries},
+                    "query",
+                )
+            query = replace(
+                query_of(self.catalog, statement.select, statement.name, statement.into),
+                history=statement.history,
+            )
+            if statement.history is not None:
+                check_history(self.catalog, query, self._past.ran() if self._is_open else {}, statement.way)
+            catalog = self._added(query) if statement.way == "CREATE" else self._replaced(query)
+            check_results(
+                self.catalog,
+                self._places.of(query),
+                {n: path for n, path in self.outputs.items() if n != query.name},
+            )
             if not query.windows:
                 self._check_plan(catalog, query)
             self._check_running(query)
-            self.become(catalog)
+            self.become(catalog, thing(QUERY, query.name))
         return query
+
+    def _added(self, query: Query) -> Catalog:
+        """With one more query. One that failed, and is declared again by a script as it was, stays as it is."""
+        remembered = self._is_remembered(QUERY, query.name)
+        failed = self._changelog.last.recorded.failed.get(query.name)
+        if remembered and failed is not None and asks_same(failed.query, query):
+            return self.catalog.with_failed([failed])
+        again = remembered and (query.name in self.catalog.queries or query.name in self.catalog.failed)
+        return (self.catalog.without_query(query.name) if again else self.catalog).with_query(query)
 
     def _replaced(self, query: Query) -> Catalog:
         """With a query in the place of another, whose results stay apart from its own."""
         before = self._past.ran().get(query.name)
+        if query.name in self.catalog.failed:
+            before = self.catalog.failed[query.name].query
         if before is None and self._running.runner is not None:
             before = self.catalog.queries.get(query.name)
         self._places.set_apart(query, before)
@@ -93,7 +237,9 @@ class Declarations:
         """Refuse a join that settings leave no plan for."""
         runner = self._running.runner
         manifest = runner.manifest if runner is not None else None
-        planner_for(catalog.config, manifest, catalog.streams.values(), catalog.relations.values()).join(query)
+        planner_for(catalog.config, manifest, catalog.streams.values(), catalog.relations.values()).join(
+            query
+        )
 
     def _check_running(self, query: Query) -> None:
         """Refuse, while batches run, what a start would refuse."""
@@ -104,16 +250,34 @@ class Declarations:
 
     def set(self, key: str, value: str) -> None:
         """Change a setting, unless it leaves a query without a plan."""
-        with self.lock:
+        with self.changing():
             catalog = replace(self.catalog, config=with_setting(self.catalog.config, key, value))
             planner = planner_for(catalog.config, None, catalog.streams.values(), catalog.relations.values())
             for query in catalog.queries.values():
                 if not query.windows:
                     planner.join(query)
-            self.become(catalog)
+            self.become(catalog, thing(SETTING, key.lower()))
+
+    def drop(self, kind: str, name: str) -> None:
+        """One query, stream, table or view less."""
+        with self.changing():
+            now = self.catalog
+            without = {
+                QUERY: now.without_query,
+                STREAM: now.without_stream,
+                TABLE: now.without_relation,
+                VIEW: now.without_view,
+            }
+            self.become(without[kind](name))
+
+    def failed(self, failures: Sequence[Failure]) -> None:
+        """Queries that a batch had to stop, unless they are no more what is asked."""
+        with self.changing():
+            found = [f for f in failures if self.catalog.queries.get(f.query.name) is f.query]
+            self.become(self.catalog.with_failed(found))
 
     def replan(self) -> None:
         """Have all planned again."""
-        with self.lock:
+        with self.changing():
             self._replans += 1
             self.become(self.catalog)

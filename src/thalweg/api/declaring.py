@@ -16,15 +16,18 @@ from thalweg.connectors.dataframe import columns_of
 from thalweg.connectors.files import parquet_columns
 from thalweg.engine.kernel.connection import clean_message
 from thalweg.engine.kernel.inference import infer_type
-from thalweg.errors import UsageError
+from thalweg.errors import SqlError, UsageError
 from thalweg.expr.quoting import spark_quoted
 from thalweg.model.catalog import Catalog
 from thalweg.model.paths import refused_path
 from thalweg.model.query import Query
-from thalweg.model.stream import Relation, Stream
+from thalweg.model.stream import Relation, Stream, View
 from thalweg.model.target import Files
 from thalweg.sql import statements as st
 from thalweg.sql.binder import InferenceError, bind
+from thalweg.sql.declarations import OptionError
+from thalweg.sql.history import history_of
+from thalweg.sql.views import view_of, views_read
 from thalweg.state.lives import Life
 
 
@@ -38,7 +41,9 @@ def stream_of(name: str, columns: str | None, **options: Any) -> Stream:
 def frame_stream_of(name: str, frame: Any, **options: Any) -> Stream:
     """A stream from a Spark streaming DataFrame, which brings its own columns."""
     if not frame.isStreaming:
-        raise UsageError(f"stream {name}: the DataFrame is not a streaming one", "read it with spark.readStream")
+        raise UsageError(
+            f"stream {name}: the DataFrame is not a streaming one", "read it with spark.readStream"
+        )
     declared = ", ".join(f"`{c.name}` {c.type}" for c in columns_of(frame))
     return replace(stream_of(name, declared, path="-", **options), format="dataframe", path=None)
 
@@ -64,20 +69,67 @@ def _option_text(value: Any) -> str:
 
 def query_of(catalog: Catalog, select: st.ParsedSelect, name: str, into: str | None = None) -> Query:
     """A query over what a catalog has."""
-    found = bind(select, name=name, into=into, streams=catalog.streams, infer=_infer, relations=catalog.relations)
-    return replace(found, into=Files(absolute(found.into.path) or "")) if isinstance(found.into, Files) else found
+    found = bind(
+        select,
+        name=name,
+        into=into,
+        streams=catalog.streams,
+        infer=_infer,
+        relations=catalog.relations,
+        views=catalog.views,
+    )
+    return (
+        replace(found, into=Files(absolute(found.into.path) or ""))
+        if isinstance(found.into, Files)
+        else found
+    )
+
+
+def bound_again(catalog: Catalog, view: View) -> Catalog:
+    """A catalog with the views over another one as they are now that it is; refused if one of them has no meaning any more."""
+    for other in [
+        v for v in catalog.views.values() if v is not view and view.name in views_read(v.text, catalog.views)
+    ]:
+        try:
+            select = st.parse_select(other.text)
+            found = view_of(other.name, select, query_of(catalog, select, other.name))
+        except SqlError as e:
+            raise UsageError(
+                f"view {other.name}, which reads {view.name}, would have no meaning: {e.message}",
+                "drop it first",
+            ) from e
+        catalog = catalog.with_view(found, replaces=True)
+    return catalog
+
+
+def given_history(text: str | None) -> int | None:
+    """A history as Python gives it."""
+    try:
+        return None if text is None else history_of(text)
+    except OptionError as e:
+        raise UsageError(str(e), e.hint) from None
 
 
 def free_name(catalog: Catalog) -> str:
     """A name for a query that is only looked at, that no other has."""
-    return next(n for n in ("query", *(f"query_{i}" for i in range(2, len(catalog.queries) + 3))) if n not in catalog.queries)
+    return next(
+        n
+        for n in ("query", *(f"query_{i}" for i in range(2, len(catalog.queries) + 3)))
+        if n not in catalog.queries
+    )
 
 
 def readable_name(catalog: Catalog, select: st.ParsedSelect, lives: Iterable[Life] = ()) -> str:
     """A name for a query that was given none, by what it reads: `bid_1`, `bid_2`, ..., never that of one whose results are kept."""
     first = select.node.find(exp.Table)
     read = first.name if first is not None and st.is_name(first.name) else "query"
-    taken = {*catalog.queries, *catalog.streams, *catalog.relations, *(life.name for life in lives)}
+    taken = {
+        *catalog.queries,
+        *catalog.streams,
+        *catalog.relations,
+        *catalog.views,
+        *(life.name for life in lives),
+    }
     return next(n for i in itertools.count(1) if (n := f"{read}_{i}") not in taken)
 
 

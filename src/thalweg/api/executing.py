@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.api import show
 from thalweg.api.declaring import free_name, query_of
 from thalweg.api.outcomes import Assigned, Created, Declared, Dropped, Explained, Outcome
+from thalweg.api.remembering import STREAM, TABLE, VIEW
 from thalweg.api.sources import file_source
 from thalweg.errors import StatementError, UsageError
 from thalweg.explain import Explanation
@@ -35,21 +36,24 @@ def _execute(session: Session, statement: st.Statement) -> Outcome:
             return Declared("stream", declared.stream(file_source(stream)).name)
         case st.CreateTable(relation):
             return Declared("table", declared.relation(relation).name)
+        case st.CreateView():
+            return Declared("view", declared.view(statement).name)
         case st.CreateQuery():
             replaced = statement.name in session.catalog.queries
             handle = session._create(statement)
-            return Created(handle.name, handle.directory, replaced)
+            return Created(handle.name, handle.directory, replaced, session.history_of(handle.query))
         case st.DropQuery(name):
             session.drop(name)
             return Dropped("query", name)
         case st.DropStream(name):
-            with declared.lock:
-                declared.become(declared.catalog.without_stream(name))
+            declared.drop(STREAM, name)
             return Dropped("stream", name)
         case st.DropTable(name):
-            with declared.lock:
-                declared.become(declared.catalog.without_relation(name))
+            declared.drop(TABLE, name)
             return Dropped("table", name)
+        case st.DropView(name):
+            declared.drop(VIEW, name)
+            return Dropped("view", name)
         case st.SetOption(key, value):
             session.set(key, value)
             return Assigned(key, value)
@@ -62,9 +66,13 @@ def _execute(session: Session, statement: st.Statement) -> Outcome:
 def _show(session: Session, what: str) -> Outcome:
     match what:
         case "QUERIES":
-            return show.queries(session.catalog, session.output_of)
+            return show.queries(session.queries)
         case "STREAMS":
             return show.streams(session.catalog)
+        case "VIEWS":
+            return show.views(session.catalog)
+        case "CHANGES":
+            return show.changes(session.changes)
         case "STATISTICS":
             return show.statistics(session.catalog, session.latest_manifest())
     return Explained(f"SHOW {what}", session.explain())
@@ -73,7 +81,9 @@ def _show(session: Session, what: str) -> Outcome:
 def _explained(session: Session, statement: st.Explain) -> Explanation:
     catalog = session.catalog
     if statement.select is not None:
-        return session.explain(query_of(catalog, statement.select, free_name(catalog)), analyze=statement.analyze)
+        return session.explain(
+            query_of(catalog, statement.select, free_name(catalog)), analyze=statement.analyze
+        )
     if statement.query is not None:
         known(statement.query, catalog.queries, "query")
         return session.explain(catalog.queries[statement.query], analyze=statement.analyze)

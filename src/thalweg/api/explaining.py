@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from thalweg.engine.workload import Workload
 from thalweg.explain import Explanation, explain
 from thalweg.model.catalog import Catalog
@@ -14,22 +17,30 @@ from thalweg.statistics.known import Sampled
 from thalweg.statistics.sampling import sample
 
 
-def explained(catalog: Catalog, manifest: Manifest, ran: Plan, query: Query | None, analyze: bool) -> Explanation:
+def explained(
+    catalog: Catalog, manifest: Manifest, ran: Plan, query: Query | None, analyze: bool
+) -> Explanation:
     """How the workload (with this query) goes on from what ran last; with `analyze` beside what the last batch measured."""
-    streams, queries = catalog.streams.values(), {**catalog.queries, **({query.name: query} if query else {})}.values()
+    streams, queries = (
+        catalog.streams.values(),
+        {**catalog.queries, **({query.name: query} if query else {})}.values(),
+    )
     relations = tuple(catalog.relations.values())
     planner = planner_for(catalog.config, manifest, streams, relations, sample(streams, relations, queries))
     if ran.queries:
         plan = advance(ran, streams, queries, planner, manifest.tops, manifest.frontiers, relations=relations)
     else:
         plan = build(streams, queries, planner, relations=relations)
-    return explain(plan, planner, query.name if query else None, manifest if analyze and manifest.batch >= 0 else None)
+    return explain(
+        plan, planner, query.name if query else None, manifest if analyze and manifest.batch >= 0 else None
+    )
 
 
 class SampledPlanners:
     """Planners of workloads: by what files said when a workload was first planned, and by what batches saw since."""
 
-    def __init__(self) -> None:
+    def __init__(self, partitions: Callable[[], int | None] = lambda: None) -> None:
+        self._partitions = partitions
         self._last: tuple[Workload | None, Sampled] = (None, Sampled())
 
     def of(self, workload: Workload, manifest: Manifest) -> WindowPlanner:
@@ -38,4 +49,5 @@ class SampledPlanners:
         if known is not workload:
             sampled = sample(workload.streams, workload.relations, workload.queries)
             self._last = workload, sampled
-        return planner_for(workload.config, manifest, workload.streams, workload.relations, sampled)
+        config = replace(workload.config, partitions=self._partitions() or workload.config.partitions)
+        return planner_for(config, manifest, workload.streams, workload.relations, sampled)

@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from thalweg.api.results import as_format, read_results
-from thalweg.errors import UsageError
+import pyarrow as pa
+
+from thalweg import errors
+from thalweg.api.results import ResultFile, as_format, empty_results, files_of, read_results
+from thalweg.api.usage import catching_up_text
+from thalweg.errors import ThalwegError, UsageError
 from thalweg.model.query import Query
+from thalweg.model.recorded import Failure
+from thalweg.model.target import into_text
 from thalweg.state.lives import Life
 
 if TYPE_CHECKING:
     from thalweg.api.running import Running
     from thalweg.api.session import Session
+    from thalweg.engine.replay import Replay
 
 LOOK = 0.25
 
@@ -22,16 +29,35 @@ LOOK = 0.25
 class QueryHandle:
     """A query that lives or was dropped. Handles of one name are told apart by what they ask."""
 
-    def __init__(self, session: Session, name: str, query: Query | None = None, life: Life | None = None) -> None:
+    def __init__(
+        self, session: Session, name: str, query: Query | None = None, life: Life | None = None
+    ) -> None:
         self._session, self.name, self._life = session, name, life
-        self._query: Query | None = query if query is not None or life is not None else session.catalog.queries[name]
+        self._query: Query | None = (
+            query if query is not None or life is not None else session.catalog.queries[name]
+        )
 
     @property
     def query(self) -> Query:
         """What it asks, as a frozen value."""
         if self._query is None:
-            raise UsageError(f"query {self.name} was dropped before this session was opened", "its results and its times can still be read")
+            raise UsageError(
+                f"query {self.name} was dropped before this session was opened",
+                "its results and its times can still be read",
+            )
         return self._query
+
+    @property
+    def asked(self) -> Query | None:
+        """What it asks; None where it was dropped before this session was opened."""
+        return self._query
+
+    @property
+    def text(self) -> str:
+        """Its SELECT, as it was written."""
+        if self._query is not None:
+            return self._query.text
+        return self._life.text if self._life is not None else ""
 
     @property
     def is_live(self) -> bool:
@@ -45,8 +71,25 @@ class QueryHandle:
 
     @property
     def begins(self) -> Mapping[str, int | None] | None:
-        """Per stream, the event time in microseconds from which its rows count (None: from the first on); None before the epoch."""
-        return None if (life := self._found()) is None else life.begins
+        """Per stream, the event time in microseconds from which its rows count (None: from the first on); None before that is known: with a
+        history when it is created, else from the epoch on."""
+        if (life := self._found()) is not None:
+            return life.begins
+        return None if (replay := self._replay) is None else replay.start.begins
+
+    @property
+    def _replay(self) -> Replay | None:
+        """The replay of earlier batches, as long as it has not caught up with the batches."""
+        replays = self._session._running.replays
+        return replays.of(self._query) if replays is not None and self._query is not None else None
+
+    @property
+    def catching_up(self) -> tuple[int, int] | None:
+        """Of a query with a history that is not in force yet: how many of how many earlier batches were run again for it."""
+        if (replay := self._replay) is None:
+            return None
+        done = replay.position - replay.start.after
+        return done, done + max(replay.lag, 0)
 
     @property
     def ended(self) -> int | None:
@@ -54,18 +97,42 @@ class QueryHandle:
         return None if (life := self._found()) is None else life.ended
 
     @property
+    def _failure(self) -> Failure | None:
+        """What stopped it, if that was an error of its own and it was not replaced or dropped since."""
+        found = self._session.catalog.failed.get(self.name)
+        return found if found is not None and found.query == self._query else None
+
+    @property
+    def error(self) -> ThalwegError | None:
+        """What made it, or the session with it, fail."""
+        if (failure := self._failure) is not None:
+            made: type[ThalwegError] = getattr(errors, failure.kind, errors.InternalError)
+            return made(f"query {self.name}: {failure.message}", failure.hint)
+        found = self._session.error if self.is_live else None
+        return found if isinstance(found, ThalwegError) else None
+
+    @property
     def status(self) -> str:
-        """`waiting` for its first batch, `running`, `stopped` or `failed` with the session, `dropped`."""
+        """`waiting` for its first batch, or `catching up: 12 of 60 batches` before that; `running`, `stopped` or `failed` with the session,
+        `failed` by itself, `dropped`."""
         if not self.is_live:
-            return "dropped"
+            return "dropped" if self._failure is None else "failed"
         if self._session.status != "running":
             return "failed" if self._session.status == "failed" else "stopped"
+        if (steps := self.catching_up) is not None and steps[0] < steps[1]:
+            return catching_up_text(*steps)
         return "waiting" if self.epoch is None else "running"
 
     @property
     def directory(self) -> str:
         """Where its result files are."""
-        return self._life.directory if self._query is None and self._life is not None else self._session.output_of(self.query)
+        if (failure := self._failure) is not None:
+            return failure.directory
+        return (
+            self._life.directory
+            if self._query is None and self._life is not None
+            else self._session.output_of(self.query)
+        )
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is in force, or gone if it was dropped (True), or the time is up (False).
@@ -83,6 +150,8 @@ class QueryHandle:
 
     def _is_in_force(self, running: Running) -> bool:
         running.check_active()
+        if self._failure is not None and self.error is not None:
+            raise self.error
         if not self.is_live:
             return self.epoch is None or self.ended is not None
         return self.epoch is not None or running.will_run(self.name)
@@ -95,6 +164,14 @@ class QueryHandle:
         """Take it out of the workload; its results stay."""
         self._session.drop(self)
 
+    def restart(self) -> QueryHandle:
+        """Start it again once the cause of its failure is mended: from the rows that come now on, its earlier results kept apart."""
+        if self._failure is None:
+            raise UsageError(
+                f"query {self.name} is {self.status}, not failed", "create or replace it instead"
+            )
+        return self._session.query(self.query.text, self.name, into_text(self.query.into), replace=True)
+
     def results(self, format: str = "arrow") -> Any:
         """All results so far: `arrow` (a pyarrow.Table), `pandas` or `spark` (DataFrames)."""
         life = self._found()
@@ -102,12 +179,37 @@ class QueryHandle:
         assert asked is not None
         shared = self._session.directory.shared
         alone = None if life is not None and life.pools else self.directory
-        return as_format(lambda: read_results(asked, self.directory, shared, life), alone, format, lambda: self._session.spark)
+        return as_format(
+            lambda: read_results(asked, self.directory, shared, life),
+            alone,
+            format,
+            lambda: self._session.spark,
+        )
+
+    def files(self) -> list[ResultFile]:
+        """The files that may have results of it, oldest batch first."""
+        return files_of(self.directory, self._session.directory.shared, self._found())
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns of its results, with their types."""
+        asked = self._query or self._found()
+        return {} if asked is None else {o.name: o.type for o in asked.outputs}
+
+    def empty(self) -> pa.Table:
+        """No results, with the right columns."""
+        asked = self._query or self._found()
+        assert asked is not None
+        return empty_results(asked)
 
     def _found(self) -> Life | None:
         """What the batches say of it; what once ended stays as it is."""
         if self._life is None or self._life.ended is None:
-            found = [v for v in self._session.lives() if v.name == self.name and (self._query is None or v.text == self._query.text)]
+            found = [
+                v
+                for v in self._session.lives()
+                if v.name == self.name and (self._query is None or v.text == self._query.text)
+            ]
             self._life = found[-1] if found else self._life
         return self._life
 

@@ -35,14 +35,17 @@ class Declared(Outcome):
 
 @dataclass(frozen=True)
 class Created(Outcome):
-    """A query, and where its results go; with `replaced` it took the place of another of its name."""
+    """A query, and where its results go; with `replaced` it took the place of another of its name. `history` says where one
+    begins that asks for rows that were read before."""
 
     query: str
     results: str
     replaced: bool = False
+    history: str = ""
 
     def __str__(self) -> str:
-        return f"query {self.query} {'replaced' if self.replaced else 'created'}, results in {self.results}"
+        begins = f"; {self.history}" if self.history else ""
+        return f"query {self.query} {'replaced' if self.replaced else 'created'}, results in {self.results}{begins}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,9 @@ class Listing(Outcome):
     def __str__(self) -> str:
         lines = [self.header, *(tuple(map(str, r)) for r in self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
-        return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+        return "\n".join(
+            "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+        )
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(h)}</th>" for h in self.header)

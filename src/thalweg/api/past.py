@@ -12,6 +12,8 @@ from thalweg.state.history import latest_at
 from thalweg.state.lives import Lives
 from thalweg.state.lives import read as read_lives
 from thalweg.state.manifest import Manifest
+from thalweg.state.switches import Switches
+from thalweg.state.switches import read as read_switches
 
 
 class Past:
@@ -32,13 +34,25 @@ class Past:
 
     def manifest(self) -> Manifest:
         """The last batch."""
-        return runner.manifest if (runner := self._running.runner) is not None else latest_at(self._directory.manifests)
+        return (
+            runner.manifest
+            if (runner := self._running.runner) is not None
+            else latest_at(self._directory.manifests)
+        )
 
     def lives(self) -> Lives:
         """When the queries were part of batches, oldest first."""
         if (runner := self._running.runner) is not None:
             return runner.lives
         return read_lives(self._directory.queries, latest_at(self._directory.manifests).batch)
+
+    def switches(self) -> Switches:
+        """What changed in the plan, oldest first."""
+        if (runner := self._running.runner) is not None:
+            batch = runner.manifest.batch
+            runner.chronicle.settle()
+            return tuple(s for s in runner.chronicle.switches if s.batch <= batch)
+        return read_switches(self._directory.root, latest_at(self._directory.manifests).batch)
 
     def ran(self) -> dict[str, Query]:
         """The queries of the last batch."""

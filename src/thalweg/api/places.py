@@ -11,16 +11,24 @@ from thalweg.api.results import result_files
 from thalweg.errors import UsageError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
+from thalweg.model.recorded import Recorded
 from thalweg.model.stream import Stream
 from thalweg.model.target import address_of
 from thalweg.state.lives import Lives
 
 
 class Places:
-    """The result directories of a session. `lives` says where results went so far, `ran` what the last batch was asked."""
+    """The result directories of a session. `lives` says where results went so far, `ran` what the last batch was asked, `recorded` what was
+    told last, and where it was to go."""
 
-    def __init__(self, root: Path, lives: Callable[[], Lives], ran: Callable[[], Mapping[str, Query]]) -> None:
-        self._root, self._lives, self._ran = root, lives, ran
+    def __init__(
+        self,
+        root: Path,
+        lives: Callable[[], Lives],
+        ran: Callable[[], Mapping[str, Query]],
+        recorded: Callable[[], Recorded],
+    ) -> None:
+        self._root, self._lives, self._ran, self._recorded = root, lives, ran, recorded
         self._known: dict[Query, str] = {}
 
     def of(self, query: Query) -> str:
@@ -31,19 +39,33 @@ class Places:
 
     def _found(self, query: Query) -> str:
         base = self._base_of(query)
+        if self._is_recorded(query):
+            return self._recorded().places[query.name]
         life = next((v for v in self._lives() if v.name == query.name and v.ended is None), None)
         if life is None or life.directory == base:
             return base
         ran = self._ran().get(query.name)
-        return life.directory if ran is not None and asks_same(ran, query) and self._base_of(ran) == base else base
+        return (
+            life.directory
+            if ran is not None and asks_same(ran, query) and self._base_of(ran) == base
+            else base
+        )
 
     def set_apart(self, query: Query, before: Query | None) -> None:
         """Give a query that takes the place of `before` a directory of its own, unless it asks what runs already."""
         ran = self._ran().get(query.name)
-        if before is None or (ran is not None and asks_same(ran, query)):
+        if before is None or (ran is not None and asks_same(ran, query)) or self._is_recorded(query):
             return
-        base, used = self._base_of(query), {*self._known.values(), *(life.directory for life in self._lives())}
+        base, used = (
+            self._base_of(query),
+            {*self._known.values(), *(life.directory for life in self._lives())},
+        )
         self._known[query] = base if base not in used and not result_files(base) else next_version(base, used)
+
+    def _is_recorded(self, query: Query) -> bool:
+        """Whether it was told before, to go to the same place."""
+        told = self._recorded().queries.get(query.name)
+        return told is not None and asks_same(told, query) and self._base_of(told) == self._base_of(query)
 
     def _base_of(self, query: Query) -> str:
         return address_of(query.into, str(self._root / query.name))
@@ -53,18 +75,39 @@ def check_results(catalog: Catalog, directory: str, others: Mapping[str, str]) -
     """Refuse a result directory that is used for something else, under whatever name; `others` are those of other queries."""
     streams = catalog.streams.values()
     taken = {s.path: f"stream {s.name} is read from there" for s in streams if s.path}
-    taken |= {s.late_rows: f"late rows of stream {s.name} go there" for s in streams if s.late_rows}
+    for stream in streams:
+        taken |= {
+            path: f"{kind} rows of stream {stream.name} go there"
+            for kind, path in rows_beside(stream).items()
+        }
     taken |= {other: f"query {name} writes there" for name, other in others.items()}
     if used := _use_of(directory, taken):
         raise UsageError(f"{directory}: {used}", "give each query a directory of its own")
 
 
-def check_late_rows(stream: Stream, results: Mapping[str, str]) -> None:
-    """Refuse late rows that would be read again, or mixed with results."""
+def rows_beside(stream: Stream) -> dict[str, str]:
+    """Where late and bad rows go, if that is said."""
+    given = {"late": stream.late_rows, "bad": stream.bad_rows}
+    return {kind: path for kind, path in given.items() if path is not None}
+
+
+def check_rows_beside(stream: Stream, others: Iterable[Stream], results: Mapping[str, str]) -> None:
+    """Refuse late and bad rows that would be read again, or mixed with results or with each other."""
     taken = {other: f"query {name} writes there" for name, other in results.items()}
-    taken |= {stream.path: f"stream {stream.name} is read from there, and would get its own late rows"} if stream.path else {}
-    if stream.late_rows and (used := _use_of(stream.late_rows, taken)):
-        raise UsageError(f"{stream.late_rows}: {used}", "give late_rows a directory of its own")
+    for kind, path in rows_beside(stream).items():
+        mixed = {
+            p: f"{k} rows of stream {s.name} go there"
+            for s in (*others, stream)
+            for k, p in rows_beside(s).items()
+            if k != kind
+        }
+        mine = (
+            {stream.path: f"stream {stream.name} is read from there, and would get its own {kind} rows"}
+            if stream.path
+            else {}
+        )
+        if used := _use_of(path, {**taken, **mixed, **mine}):
+            raise UsageError(f"{path}: {used}", f"give {kind}_rows a directory of its own")
 
 
 def _use_of(directory: str, taken: Mapping[str, str]) -> str | None:

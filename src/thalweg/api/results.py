@@ -34,7 +34,9 @@ def result_files(directory: str) -> list[Path]:
     return sorted(Path(directory).glob("batch-*.parquet"))
 
 
-def read_results(query: Query | Life, directory: str, shared: Path | None = None, life: Life | None = None) -> pa.Table:
+def read_results(
+    query: Query | Life, directory: str, shared: Path | None = None, life: Life | None = None
+) -> pa.Table:
     """All results so far; an empty table with the right columns where there are none yet.
 
     They are in files of its own, and in those that it shared with others in its life.
@@ -59,8 +61,13 @@ class ResultFile:
 
 def files_of(directory: str, shared: Path | None = None, life: Life | None = None) -> list[ResultFile]:
     """All files that may have results of a query, oldest batch first."""
-    with_others = [] if shared is None or life is None else shared_files(shared, life.pools, life.epoch, life.ended)
-    found = [*(ResultFile(f, False) for f in result_files(directory)), *(ResultFile(f, True) for f in with_others)]
+    with_others = (
+        [] if shared is None or life is None else shared_files(shared, life.pools, life.epoch, life.ended)
+    )
+    found = [
+        *(ResultFile(f, False) for f in result_files(directory)),
+        *(ResultFile(f, True) for f in with_others),
+    ]
     return sorted(found, key=lambda f: (batch_of(f.path), f.path.name))
 
 
@@ -83,7 +90,9 @@ def arrow_type(name: str) -> pa.DataType:
     return ARROW_TYPES.get(name, pa.string())
 
 
-def as_format(table_of: Callable[[], pa.Table], directory: str | None, format: str, spark_of: Callable[[], Any]) -> Any:
+def as_format(
+    table_of: Callable[[], pa.Table], directory: str | None, format: str, spark_of: Callable[[], Any]
+) -> Any:
     """Results in the format that is asked for; `table_of` reads them as Arrow, `spark_of` starts Spark where it is needed. A directory that
     has them all is read by Spark."""
     if format == "arrow":
@@ -92,5 +101,9 @@ def as_format(table_of: Callable[[], pa.Table], directory: str | None, format: s
         return table_of().to_pandas()
     if format == "spark":
         spark = spark_of()
-        return spark.read.parquet(directory) if directory and result_files(directory) else spark.createDataFrame(table_of())
+        return (
+            spark.read.parquet(directory)
+            if directory and result_files(directory)
+            else spark.createDataFrame(table_of())
+        )
     raise UsageError(f"no result format {format!r}", "use arrow, pandas or spark")

@@ -10,8 +10,12 @@ from typing import Any
 from thalweg.connectors.base import Source
 from thalweg.engine.ahead import Ahead
 from thalweg.engine.audience import Audience
-from thalweg.engine.runner import BatchProgress, Runner
-from thalweg.engine.spark import lease, own_session, release
+from thalweg.engine.catching_up import CatchingUp
+from thalweg.engine.progress import BatchProgress
+from thalweg.engine.replay import Chunks
+from thalweg.engine.replays import Replays
+from thalweg.engine.runner import Runner
+from thalweg.engine.spark import frame_of, lease, own_session, release
 from thalweg.engine.streaming import Streaming, Streams
 from thalweg.engine.workload import PlannerOf, Workload
 from thalweg.errors import UsageError
@@ -39,6 +43,8 @@ class Running:
         self.runner: Runner | None = None
         self.is_closed = False
         self._ahead: Ahead | None = None
+        self.replays: Replays | None = None
+        self._catching_up: CatchingUp | None = None
         self._streaming: Streaming | None = None
         self._audience: Audience[BatchProgress] = Audience(self.listeners)
         self._workload = Workload()
@@ -63,13 +69,20 @@ class Running:
                 self.directory.create()
                 partitions = config.partitions or int(self.spark.sparkContext.defaultParallelism)
                 self.directory.lock()
-                how: dict[str, Any] = {"exchange": config.exchange, "scan": config.scan, "durable": config.durable}
+                how: dict[str, Any] = {
+                    "exchange": config.exchange,
+                    "scan": config.scan,
+                    "durable": config.durable,
+                }
                 self.runner = Runner(self.directory, partitions, self._planner_of, **how)
                 self._ahead = Ahead(self.runner, self._planner_of)
+                self.replays = Replays(self.runner, self._frame_of)
                 self.offer(self._workload)
             return self.runner
 
-    def start(self, workload: Workload, fault: str | None, available_now: bool, check: Callable[[Runner], None]) -> None:
+    def start(
+        self, workload: Workload, fault: str | None, available_now: bool, check: Callable[[Runner], None]
+    ) -> None:
         """Run a workload in the background; `check` may refuse it once the directory is open."""
         with self._starting:
             if self.is_active:
@@ -78,28 +91,49 @@ class Running:
             runner.failure, runner.stopping, runner.fault, self._error = None, False, fault, None
             runner.audience = self._audience = Audience(self.listeners)
             check(runner)
+            if self.replays is not None:
+                self.replays.has_begun = True
             for stream in workload.streams:
                 self.sources[stream.name].begin(available_now)
             self.offer(workload)
             self.settle()
             runner.recover()
-            trigger = {"availableNow": True} if available_now else {"processingTime": f"{workload.config.trigger} seconds"}
+            trigger = (
+                {"availableNow": True}
+                if available_now
+                else {"processingTime": f"{workload.config.trigger} seconds"}
+            )
             _ = self.spark
             streaming = Streaming(runner, lambda: self._workload.streams, self._chunks, self._followed)
             streaming.start(self.directory.checkpoint, trigger)
             began(self.directory.root)
             self._streaming = streaming
+            if self.replays is not None:
+                self._catching_up = CatchingUp(self.replays, runner)
+                self._catching_up.look()
+
+    def _frame_of(self, chunks: Chunks) -> Any:
+        """Files as the input of a job, read one after another: the cores are there for the batches."""
+        return frame_of(own_session(self.spark), chunks)
 
     def check_sources(self, streams: Iterable[Stream], manifest: Manifest) -> None:
         """Refuse, before Spark is started, streams that can't be read."""
         for stream in streams:
+            if stream.name not in self.sources:
+                hint = f"declare it again with session.stream({stream.name!r}, ...), or drop it and the queries that read it"
+                raise UsageError(
+                    f"stream {stream.name} was read from a DataFrame, which this session was not given", hint
+                )
             self.sources[stream.name].check(is_new=stream.name not in manifest.streams)
 
     def add_source(self, source: Source) -> None:
         """Keep what a stream is read from. While batches run it must be there, and be read as it was so far."""
         stream = source.stream
         if any(s.name == stream.name and s != stream for s in self.reading):
-            raise UsageError(f"stream {stream.name} is still read as it was declared before", "declare it again after the next batch")
+            raise UsageError(
+                f"stream {stream.name} is still read as it was declared before",
+                "declare it again after the next batch",
+            )
         if self.is_active:
             source.check(is_new=True)
         self.sources[stream.name] = source
@@ -123,7 +157,10 @@ class Running:
                 return
             names, reading = {s.name for s in workload.streams}, self.reading
             known = (*workload.streams, *(s for s in reading if s.name not in names))
-            self._ahead.offer(replace(workload, streams=known))
+            offered = replace(workload, streams=known)
+            if self.replays is not None:
+                self.replays.offer(offered)
+            self._ahead.offer(offered)
             if self._streaming is not None and reading and workload.streams != reading:
                 self._streaming.follow()
 
@@ -150,7 +187,9 @@ class Running:
     def error(self) -> Exception | None:
         """What ended the last run, where that was a failure."""
         if self._error is None and self._streaming is not None and self.runner is not None:
-            self._error = self._streaming.error or next((s.error for s in self.sources.values() if s.error is not None), None)
+            self._error = self._streaming.error or next(
+                (s.error for s in self.sources.values() if s.error is not None), None
+            )
         return self._error
 
     @property
@@ -171,7 +210,10 @@ class Running:
         """Refuse what would never run: the session is closed, or a batch has failed."""
         self.check_open()
         if self.runner is not None and self.error is not None:
-            raise UsageError(f"a batch has failed: {self.error}", "see session.error; stop the session, mend the cause, and start it again")
+            raise UsageError(
+                f"a batch has failed: {self.error}",
+                "see session.error; stop the session, mend the cause, and start it again",
+            )
 
     def check_active(self) -> None:
         """Refuse to wait for batches that will never come."""
@@ -195,6 +237,8 @@ class Running:
         ended = self._streaming is None or self._streaming.wait(timeout)
         if (error := self.error) is not None:
             raise error
+        if ended and self._catching_up is not None:
+            ended = self._catching_up.wait(timeout)
         return ended and self._audience.told(timeout)
 
     def reports(self) -> list[Any]:
@@ -208,12 +252,16 @@ class Running:
                 if self._streaming is not None and self.runner is not None:
                     self._end(self._streaming)
             finally:
+                if self._catching_up is not None:
+                    self._catching_up.stop()
                 self.directory.unlock()
-                self.runner = None
+                self.runner, self.replays, self._catching_up = None, None, None
 
     def _end(self, streaming: Streaming) -> None:
         try:
             streaming.stop()
+            if self.runner is not None:
+                self.runner.chronicle.settle()
         finally:
             ended(self.directory.root, self.error)
             self._audience.told(LISTENERS_HAVE)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,17 +18,20 @@ from thalweg.api.changes import Changes
 from thalweg.api.checks import check_catalog, check_files, check_new_output, check_relations
 from thalweg.api.console import print_results
 from thalweg.api.declarations import Declarations
-from thalweg.api.declaring import readable_name, relation_of
+from thalweg.api.declaring import given_history, readable_name, relation_of
 from thalweg.api.executing import executed
 from thalweg.api.explaining import SampledPlanners, explained
 from thalweg.api.handle import QueryHandle
-from thalweg.api.outcomes import Outcomes
+from thalweg.api.outcomes import Outcome, Outcomes
 from thalweg.api.past import Past
 from thalweg.api.places import Places
+from thalweg.api.remembering import QUERY
 from thalweg.api.running import Running
-from thalweg.api.sources import Given, source_of
+from thalweg.api.sources import Given, file_source, source_of
+from thalweg.api.status import StreamStatus, beginning_text, read_status
 from thalweg.connectors.console import new_rows
-from thalweg.engine.runner import BatchProgress, Runner
+from thalweg.engine.progress import BatchProgress
+from thalweg.engine.runner import Runner
 from thalweg.errors import UsageError
 from thalweg.explain import Explanation
 from thalweg.model.catalog import Catalog, known
@@ -33,32 +40,44 @@ from thalweg.model.stream import Relation, Stream
 from thalweg.plan.nodes import Plan
 from thalweg.sql import statements as st
 from thalweg.sql.source import Source as Text
+from thalweg.state.changelog import changelog_of
 from thalweg.state.directory import Directory
 from thalweg.state.lives import Lives
 from thalweg.state.manifest import Manifest
+from thalweg.state.switches import Switches
 
 
 class Session:
     """Continuous queries over streams, planned together, run as one Spark job per micro-batch.
 
-    `dir` keeps state, results and progress: a session opened on it again goes on where the last one stopped.
+    `dir` keeps state, results, progress and what was declared: a session opened on it again goes on where the last one stopped.
     Without it a temporary directory is used. Any thread may use it, also while it runs: a statement is carried out whole, and a batch
     has all of it or nothing. `console` is called with name, batch and new rows of queries INTO 'console'; it prints
     them unless it is set to something else.
     """
 
     def __init__(
-        self, dir: str | Path | None = None, spark: Any = None, master: str | None = None, settings: dict[str, str] | None = None
+        self,
+        dir: str | Path | None = None,
+        spark: Any = None,
+        master: str | None = None,
+        settings: dict[str, str] | None = None,
     ) -> None:
         self.directory = Directory(dir if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
         self.console: Callable[[str, int, pa.Table], None] | None = print_results
         self.fault: str | None = None
-        self._running = Running(self.directory, spark, master, SampledPlanners().of)
+        self._running = Running(self.directory, spark, master, SampledPlanners(self._partitions).of)
         self.listeners = self._running.listeners
         self.listeners.append(self._print_console)
         self._past = Past(self.directory, self._running)
-        self._places = Places(self.directory.results, self._past.lives, self._past.ran)
-        self._declarations = Declarations(self._running, self._past, self._places)
+        self._changelog = changelog_of(self.directory)
+        self._places = Places(
+            self.directory.results, self._past.lives, self._past.ran, lambda: self._changelog.last.recorded
+        )
+        self._declarations = Declarations(self._running, self._past, self._places, self._changelog)
+        self._running.sources.update(
+            {s.name: file_source(s) for s in self.catalog.streams.values() if s.path}
+        )
         self._dropped: dict[str, QueryHandle] = {}
         for key, value in (settings or {}).items():
             self.set(key, value)
@@ -70,81 +89,136 @@ class Session:
         """All that is declared."""
         return self._declarations.catalog
 
-    def stream(self, name: str, source: Any, time: str, watermark: str = "0 seconds", columns: str | None = None, **options: Any) -> Stream:
+    def stream(
+        self,
+        name: str,
+        source: Any,
+        time: str,
+        watermark: str = "0 seconds",
+        columns: str | None = None,
+        **options: Any,
+    ) -> Stream:
         """Declare a stream from a directory, a Spark streaming DataFrame, or an iterable of Arrow tables.
 
         Of an iterable that is given again when the session is opened again, what was taken before is passed over: by its place, or by its
         name where pairs (name, table) are given, as an iterable does that begins with new rows.
         `columns` is `"auction BIGINT, price BIGINT, at TIMESTAMP"`; a DataFrame brings its own, Parquet files too.
-        Options are those of CREATE STREAM: format, files_per_batch, late_rows, idle_timeout, on_bad_file, rate, ...; `distinct`
+        Options are those of CREATE STREAM: format, files_per_batch, late_rows, bad_rows, on_bad_file, idle_timeout, rate, ...; `distinct`
         may be a dict, `{"auction": 1000}`.
         """
-        given = Given(name, source, columns, {"time": time, "watermark": watermark, **options}, self.directory.inbox)
+        given = Given(
+            name, source, columns, {"time": time, "watermark": watermark, **options}, self.directory.inbox
+        )
         return self._declarations.stream(source_of(given))
 
-    def relation(self, name: str, path: str | Path, columns: str | None = None, format: str = "parquet", **options: Any) -> Relation:
+    def relation(
+        self, name: str, path: str | Path, columns: str | None = None, format: str = "parquet", **options: Any
+    ) -> Relation:
         """Declare a static table from a file or a directory; `columns` as for a stream, Parquet files bring their own.
 
         It is read when it is needed and must stay as it is while queries that join it run.
         """
-        return self._declarations.relation(relation_of(name, columns, format=format, path=str(path), **options))
+        return self._declarations.relation(
+            relation_of(name, columns, format=format, path=str(path), **options)
+        )
 
-    def query(self, sql: str, name: str | None = None, into: str | None = None, replace: bool = False) -> QueryHandle:
+    def query(
+        self,
+        sql: str,
+        name: str | None = None,
+        into: str | Path | None = None,
+        replace: bool = False,
+        history: str | None = None,
+    ) -> QueryHandle:
         """Create a query from a SELECT. Created while data flows, it begins with the first window after all rows seen.
 
         Without a name it gets one by what it reads. With `replace` it takes the place of the query of its name, if there is one.
+        With a `history` (`"all"`, `"2 hours"`) it begins earlier: the files that were read are read again for it, beside the batches.
         """
-        select = st.parse_select(sql)
-        with self._declarations.lock:
-            given = st.checked_name(name, "query") if name is not None else readable_name(self.catalog, select, self.lives())
-            return self._create(st.CreateQuery(given, into, select, sql, "REPLACE" if replace else "CREATE"))
+        select, back = st.parse_select(sql), given_history(history)
+        with self._declarations.changing():
+            given = (
+                st.checked_name(name, "query")
+                if name is not None
+                else readable_name(self.catalog, select, self.lives())
+            )
+            where = None if into is None else os.fspath(into)
+            return self._create(
+                st.CreateQuery(given, where, select, sql, "REPLACE" if replace else "CREATE", back)
+            )
 
     def _create(self, statement: st.CreateQuery) -> QueryHandle:
-        with self._declarations.lock:
+        with self._declarations.changing():
             query = self._declarations.query(statement)
             self._dropped.pop(query.name, None)
-            return QueryHandle(self, query.name, query)
+            return self.handle(query.name)
 
     def drop(self, query: str | QueryHandle) -> None:
         """Drop a query, by name or handle; the others go on, and its results stay."""
-        name = query if isinstance(query, str) else query.name
-        with self._declarations.lock:
-            if isinstance(query, QueryHandle) and not query.is_live:
+        name = query.name if isinstance(query, QueryHandle) else str(query)
+        with self._declarations.changing():
+            if isinstance(query, QueryHandle) and query.status == "dropped":
                 raise UsageError(f"query {name} was dropped already", "its results can still be read")
-            catalog = self.catalog.without_query(name)
-            self._dropped[name] = QueryHandle(self, name, self.catalog.queries[name])
-            self._declarations.become(catalog)
+            known(name, {**self.catalog.queries, **self.catalog.failed}, "query")
+            self._dropped[name] = self.handle(name)
+            self._declarations.drop(QUERY, name)
 
     def handle(self, name: str) -> QueryHandle:
-        """A query that lives, or the last of that name that was dropped, also before a restart."""
-        if (query := self.catalog.queries.get(name)) is not None:
+        """A query that lives or has failed, or the last of that name that was dropped, also before a restart."""
+        if (query := self._asked.get(name)) is not None:
             return QueryHandle(self, name, query)
         if name in self._dropped:
             return self._dropped[name]
         lives = {life.name: life for life in self.lives()}
-        known(name, [*self.catalog.queries, *lives], "query")
+        known(name, [*self._asked, *lives], "query")
         return QueryHandle(self, name, life=lives[name])
 
     @property
     def queries(self) -> dict[str, QueryHandle]:
-        """The queries that live, by name; each tells its status."""
-        return {name: QueryHandle(self, name, query) for name, query in self.catalog.queries.items()}
+        """The queries that live or have failed, by name; each tells its status."""
+        return {name: QueryHandle(self, name, query) for name, query in self._asked.items()}
 
-    def set(self, key: str, value: str) -> None:
+    @property
+    def _asked(self) -> dict[str, Query]:
+        catalog = self.catalog
+        return {**catalog.queries, **{name: f.query for name, f in catalog.failed.items()}}
+
+    def set(self, key: str, value: str | float) -> None:
         """Change a setting; one that concerns the plan makes the workload be planned again."""
-        self._declarations.set(key, value)
+        self._declarations.set(key, str(value))
 
     def sql(self, text: str, origin: str = "") -> Outcomes:
-        """Run a script of statements; returns what became of each."""
-        return Outcomes(executed(self, s, Text(text, origin), span) for s, span in st.placed_script(text, origin))
+        """Run a script of statements; returns what became of each. What they change together comes into force together."""
+        done: list[Outcome] = []
+        for changes, statements in groupby(
+            st.placed_script(text, origin), lambda placed: not isinstance(placed[0], st.Show | st.Explain)
+        ):
+            with self._declarations.changing() if changes else nullcontext():
+                done += [executed(self, s, Text(text, origin), span) for s, span in statements]
+        return Outcomes(done)
 
-    def explain(self, query: Query | None = None, analyze: bool = False) -> Explanation:
-        """How the workload (with this query) is computed, with the alternatives and their costs.
+    def explain(self, query: Query | QueryHandle | str | None = None, analyze: bool = False) -> Explanation:
+        """How the workload (with this query, or this one of it by name or handle) is computed, with the alternatives and their costs.
 
         With `analyze`, what the last batch measured stands beside what was expected; also after a restart.
         """
-        manifest, ran = self._past.last() if analyze or self._running.runner is not None else (Manifest(), Plan())
-        return explained(self.catalog, manifest, ran, query, analyze)
+        query = (
+            self.handle(query).query
+            if isinstance(query, str)
+            else query.query
+            if isinstance(query, QueryHandle)
+            else query
+        )
+        manifest, ran = (
+            self._past.last() if analyze or self._running.runner is not None else (Manifest(), Plan())
+        )
+        config = replace(self.catalog.config, partitions=self._partitions() or self.catalog.config.partitions)
+        return explained(replace(self.catalog, config=config), manifest, ran, query, analyze)
+
+    def _partitions(self) -> int | None:
+        """How many partitions there are, once that is known."""
+        runner = self._running.runner
+        return None if runner is None else runner.partitions
 
     def latest_manifest(self) -> Manifest:
         """What the last committed batch left behind."""
@@ -154,13 +228,27 @@ class Session:
         """When the queries were part of batches, oldest first."""
         return self._past.lives()
 
+    @property
+    def changes(self) -> Switches:
+        """What changed in the plan: when, why, and what it brought; the last 200, oldest first."""
+        return self._past.switches()
+
     def output_of(self, query: Query) -> str:
         """The directory of a query's results."""
         return self._places.of(query)
 
+    def history_of(self, query: Query) -> str:
+        """Where a query with a history begins, if rows were read already, and why it is no earlier; else nothing."""
+        replays = self._running.replays
+        if query.history is None or replays is None or self.latest_manifest().batch < 0:
+            return ""
+        return beginning_text(replays.beginning_of(query, self._declarations.workload))
+
     def check(self) -> Changes:
         """What changed since the last run; refused, before Spark is started, if it is what nobody can have meant."""
-        found = check_catalog(self.catalog, self._past.ran(), self.directory.root, self._declarations.outputs)
+        last = self._changelog.last
+        ran = last.recorded.queries if last.number >= 0 else self._past.ran()
+        found = check_catalog(self.catalog, ran, self.directory.root, self._declarations.outputs)
         self._running.check_sources(self.catalog.streams.values(), self.latest_manifest())
         for query in self.catalog.queries.values():
             check_relations(self.catalog, query)
@@ -188,6 +276,13 @@ class Session:
         return self._running.status
 
     @property
+    def set_aside(self) -> dict[str, StreamStatus]:
+        """The streams of which rows or files were set aside, as they can't be read as declared: how many, the first, and where all are."""
+        if not self.directory.exists:
+            return {}
+        return {s.name: s for s in read_status(self.directory.root).streams if s.bad_rows or s.bad_files}
+
+    @property
     def error(self) -> Exception | None:
         """What made the last run fail."""
         return self._running.error
@@ -198,14 +293,32 @@ class Session:
             if not self.catalog.streams:
                 raise UsageError("there is no stream to read", "declare one with CREATE STREAM")
             self.check()
-            self._running.start(self._declarations.workload, self.fault, available_now, self._check_queries)
+            self._running.start(self._declarations.workload, self.fault, available_now, self._begin)
 
-    def _check_queries(self, runner: Runner) -> None:
+    def hold(self) -> None:
+        """Take the directory and finish what a crash interrupted, without running yet: what is changed from here on is on disk before it is
+        acknowledged."""
+        with self._declarations.lock:
+            runner = self._running.open(self.catalog.config)
+            self._declarations.begin()
+            runner.workload = self._declarations.workload
+            runner.recover()
+
+    def _begin(self, runner: Runner) -> None:
+        """Refuse what can't run, now that the directory is held, and keep what will."""
         self.check()
         running = {q.name for q in runner.plan.queries}
         for query in self.catalog.queries.values():
-            if query.name not in running:
+            if query.name not in running and not self._is_replayed(query):
                 check_new_output(query, self.output_of(query), runner)
+        self._declarations.begin()
+
+    def _is_replayed(self, query: Query) -> bool:
+        """Whether a query with a history has begun to catch up, and may have results."""
+        replays = self._running.replays
+        return (
+            query.history is not None and replays is not None and replays.knows(query, self.output_of(query))
+        )
 
     def _print_console(self, done: BatchProgress) -> None:
         """Give what a batch has published of queries INTO 'console' to `console`."""
@@ -243,5 +356,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

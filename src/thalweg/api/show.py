@@ -1,41 +1,110 @@
-"""SHOW QUERIES | STREAMS | STATISTICS as listings."""
+"""SHOW QUERIES | STREAMS | VIEWS | STATISTICS | CHANGES as listings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Protocol
 
 from thalweg.api.outcomes import Listing
+from thalweg.errors import ThalwegError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query, window_text
 from thalweg.model.windows import duration_text
 from thalweg.state.manifest import Counts, Manifest
+from thalweg.state.switches import Switches
 
 
-def queries(catalog: Catalog, output_of: Callable[[Query], str]) -> Listing:
+class Shown(Protocol):
+    """What is listed of a query."""
+
+    @property
+    def query(self) -> Query:
+        """What it asks."""
+
+    @property
+    def directory(self) -> str:
+        """Where its results are."""
+
+    @property
+    def status(self) -> str:
+        """How it is."""
+
+    @property
+    def error(self) -> ThalwegError | None:
+        """What went wrong."""
+
+
+def queries(handles: Mapping[str, Shown]) -> Listing:
     """SHOW QUERIES."""
-    rows = [(q.name, ", ".join(q.streams), _windows(q), len(q.aggregates), output_of(q)) for q in catalog.queries.values()]
-    return Listing("QUERIES", ("query", "stream", "windows", "aggregates", "results"), tuple(rows))
+    rows = [
+        (n, ", ".join(h.query.streams), _windows(h.query), len(h.query.aggregates), h.directory, _status(h))
+        for n, h in handles.items()
+    ]
+    return Listing("QUERIES", ("query", "stream", "windows", "aggregates", "results", "status"), tuple(rows))
+
+
+def _status(handle: Shown) -> str:
+    return handle.status if (error := handle.error) is None else f"{handle.status}: {error.message}"
 
 
 def _windows(query: Query) -> str:
     if query.windows:
         return ", ".join(w.id for w in query.windows)
-    return ", ".join(f"{i.alias} {window_text(i)}" for i in query.inputs if i.is_stream)
+    return ", ".join(f"{i.alias} {window_text(i)}" for i in query.inputs if window_text(i))
 
 
 def streams(catalog: Catalog) -> Listing:
     """SHOW STREAMS."""
-    rows = [(s.name, s.format, s.path or "-", s.time, duration_text(s.delay), len(s.columns)) for s in catalog.streams.values()]
+    rows = [
+        (s.name, s.format, s.path or "-", s.time, duration_text(s.delay), len(s.columns))
+        for s in catalog.streams.values()
+    ]
     return Listing("STREAMS", ("stream", "format", "path", "time", "watermark", "columns"), tuple(rows))
+
+
+def views(catalog: Catalog) -> Listing:
+    """SHOW VIEWS."""
+    rows = [
+        (v.name, ", ".join(c.name for c in v.columns), " ".join(v.text.split()))
+        for v in catalog.views.values()
+    ]
+    return Listing("VIEWS", ("view", "columns", "select"), tuple(rows))
 
 
 def statistics(catalog: Catalog, manifest: Manifest) -> Listing:
     """SHOW STATISTICS."""
     rows = [("stream", n, *_counts(manifest.streams, n)) for n in catalog.streams]
     rows += [("query", n, *_counts(manifest.queries, n)) for n in catalog.queries]
-    return Listing("STATISTICS", ("kind", "name", "rows", "late rows", "without time", "bad files"), tuple(rows))
+    return Listing(
+        "STATISTICS",
+        ("kind", "name", "rows", "late rows", "without time", "bad rows", "bad files"),
+        tuple(rows),
+    )
+
+
+def changes(switches: Switches) -> Listing:
+    """SHOW CHANGES."""
+    header = ("batch", "at", "what", "window updates a batch", "join ms/s", "batch ms")
+    rows = [
+        (s.batch, s.at, s.what, _pair(*s.updates), _pair(*s.join_ms), _pair(s.before_ms, s.after_ms))
+        for s in switches
+    ]
+    return Listing("CHANGES", header, tuple(rows))
+
+
+def _pair(before: float | None, after: float | None) -> str:
+    """What a change brought.
+
+    >>> _pair(1234.56, 99.3), _pair(None, 0.25), _pair(0.0, 0.0)
+    ('1,230 -> 99.3', '? -> 0.25', '-')
+    """
+    return f"{_figure(before)} -> {_figure(after)}" if before or after else "-"
+
+
+def _figure(value: float | None) -> str:
+    return "?" if value is None else f"{float(f'{value:.3g}'):,.10g}"
 
 
 def _counts(counts: dict[str, Counts], name: str) -> tuple[int, ...]:
     found = counts.get(name, Counts())
-    return found.rows, found.late, found.untimed, found.bad_files
+    return found.rows, found.late, found.untimed, found.bad_rows, found.bad_files

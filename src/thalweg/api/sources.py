@@ -42,7 +42,12 @@ def file_source(stream: Stream) -> FileSource:
 
 
 def _placed(stream: Stream) -> Stream:
-    return replace(stream, path=absolute(stream.path), late_rows=absolute(stream.late_rows))
+    return replace(
+        stream,
+        path=absolute(stream.path),
+        late_rows=absolute(stream.late_rows),
+        bad_rows=absolute(stream.bad_rows),
+    )
 
 
 def _files(given: Given) -> Source:
@@ -55,7 +60,7 @@ def _frame(given: Given) -> Source:
 
 def _tables(given: Given) -> Source:
     inbox = Inbox(given.inboxes / given.name, given.source)
-    options = {"files_per_batch": 1, **given.options}
+    options = {"files_per_batch": 1, "on_bad_file": "stop", **given.options}
     return InboxSource(_placed(stream_of(given.name, given.columns, path=str(inbox.path), **options)), inbox)
 
 

@@ -28,3 +28,12 @@ def key_text(key: Expr) -> str:
         return key.name
     names = dict.fromkeys(e.name for e in key.walk() if isinstance(e, Column))
     return f"computed from {', '.join(names)}" if names else "a constant"
+
+
+def catching_up_text(done: int, batches: int) -> str:
+    """How far a query with a history is, before it is part of the batches.
+
+    >>> catching_up_text(12, 60)
+    'catching up: 12 of 60 batches'
+    """
+    return f"catching up: {done:,} of {batches:,} batches"

@@ -13,10 +13,12 @@ from thalweg.cli.generate import written
 from thalweg.cli.run import run_queries, sum_up
 from thalweg.cli.screen import Screen
 from thalweg.cli.script import open_session
+from thalweg.cli.serve import Asked, serve_session
 from thalweg.cli.signals import StopWish
 from thalweg.cli.tables import by_time, draw_results
 from thalweg.cli.values import count_text, seconds_text
 from thalweg.generate.demo import EVENTS_PER_FILE, Demo
+from thalweg.generate.demo.feed import Feed
 
 ROWS = 5
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -32,7 +34,9 @@ def run_demo(directory: Path, events: int) -> None:
     started = time.perf_counter()
     summary = written(screen, generator, demo.data, "parquet", EVENTS_PER_FILE, overwrite=True)
     took = seconds_text(time.perf_counter() - started)
-    screen.title("events", f"{count_text(summary.events, 'event')} of an auction site in {demo.data} ({took})")
+    screen.title(
+        "events", f"{count_text(summary.events, 'event')} of an auction site in {demo.data} ({took})"
+    )
     with StopWish() as wish, open_session(demo.session) as session:
         outcomes = session.sql(demo.script.read_text(), str(demo.script))
         queries = [QueryHandle(session, o.query) for o in outcomes if isinstance(o, Created)]
@@ -42,6 +46,14 @@ def run_demo(directory: Path, events: int) -> None:
         _show(screen, session, queries)
         sum_up(screen, session, progress, wish.asked)
     screen.title("next", f"copy {demo.script}, change it, and: thalweg run COPY.sql --available-now")
+
+
+def serve_demo(directory: Path, port: int) -> None:
+    """Serve the demo's queries over events that happen now."""
+    demo = Demo(directory, events=1)
+    demo.prepare()
+    with Feed(demo.data):
+        serve_session(Asked(demo.script, demo.session, port=port))
 
 
 def _show(screen: Screen, session: Session, queries: list[QueryHandle]) -> None:

@@ -62,9 +62,16 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as e:
-        raise UsageError(f"{path}: {(e.strerror or '').lower()}", "give the path of a file in a folder that exists") from None
+        raise UsageError(
+            f"{path}: {(e.strerror or '').lower()}", "give the path of a file in a folder that exists"
+        ) from None
 
 
 def _document(plan: Explanation, outcomes: Iterable[Outcome]) -> dict[str, Any]:
     """The plan at the top, and what each EXPLAIN of the script said under `statements`."""
-    return {**plan.data, "statements": [o.data for o in outcomes if isinstance(o, Explained) and not o.statement.startswith("SHOW")]}
+    return {
+        **plan.data,
+        "statements": [
+            o.data for o in outcomes if isinstance(o, Explained) and not o.statement.startswith("SHOW")
+        ],
+    }

@@ -21,7 +21,16 @@ from thalweg.cli.screen import Screen, discard
 from thalweg.errors import InternalError, ThalwegError
 
 USER, DEFECT = 1, 3
-DISK = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+DISK = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+}
 """Refusals of the operating system, which no change of the script can help."""
 
 
@@ -90,7 +99,10 @@ def _usage(error: Any) -> int:
 def _defect(error: Exception, args: Sequence[str]) -> int:
     said = (str(error).strip().splitlines() or [""])[0]
     what = str(error) if isinstance(error, InternalError) else f"{type(error).__name__}: {said}"
-    _say("internal error", f"{what}\n  hint: this is a defect of Thalweg: please report it with {_written(error, args)}")
+    _say(
+        "internal error",
+        f"{what}\n  hint: this is a defect of Thalweg: please report it with {_written(error, args)}",
+    )
     return DEFECT
 
 
@@ -98,7 +110,9 @@ def _written(error: Exception, args: Sequence[str]) -> Path:
     """The file that a report of a defect needs."""
     name = time.strftime("thalweg-error-%Y%m%d-%H%M%S-")
     head = f"thalweg {__version__}, Python {sys.version.split()[0]}, {sys.platform}\nthalweg {' '.join(args)}\n\n"
-    with tempfile.NamedTemporaryFile("w", prefix=name, suffix=".txt", delete=False, encoding="utf-8", errors="replace") as file:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix=name, suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+    ) as file:
         file.write(head + "".join(traceback.format_exception(error)))
     return Path(file.name)
 

@@ -12,7 +12,9 @@ from thalweg.cli.values import count_text, seconds_text
 from thalweg.generate import Generator, Summary, write
 
 
-def generate_files(generator: Generator, out: Path, format: str, events_per_file: int, overwrite: bool) -> None:
+def generate_files(
+    generator: Generator, out: Path, format: str, events_per_file: int, overwrite: bool
+) -> None:
     """Write the data, then print what there is; the output is a script that declares the streams."""
     screen = Screen()
     started = time.perf_counter()
@@ -21,12 +23,22 @@ def generate_files(generator: Generator, out: Path, format: str, events_per_file
     screen.say(generator.ddl(out, format).rstrip())
 
 
-def written(screen: Screen, generator: Generator, out: Path, format: str, events_per_file: int, overwrite: bool) -> Summary:
+def written(
+    screen: Screen, generator: Generator, out: Path, format: str, events_per_file: int, overwrite: bool
+) -> Summary:
     """Write the data with a progress bar where there is a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), _Count(), TextColumn("events"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        _Count(),
+        TextColumn("events"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=screen.live, transient=True, disable=screen.live is None) as bar:
         task = bar.add_task("generating", total=generator.events)
-        return write(generator, out, format, events_per_file, lambda done: bar.update(task, completed=done), overwrite)
+        return write(
+            generator, out, format, events_per_file, lambda done: bar.update(task, completed=done), overwrite
+        )
 
 
 class _Count(MofNCompleteColumn):
@@ -41,4 +53,11 @@ def _comments(summary: Summary, out: Path, seconds: float) -> list[str]:
     rate = f"{summary.events / max(seconds, 1e-9):,.0f} events/s"
     head = f"-- {count_text(summary.events, 'event')} in {count_text(summary.files, 'file')} under {out} ({seconds_text(seconds)}, {rate})"
     wide = max(map(len, summary.streams))
-    return [head, *(f"--   {name:<{wide}}  {rows:>{len(f'{summary.events:,}')},} rows" for name, rows in summary.streams.items()), ""]
+    return [
+        head,
+        *(
+            f"--   {name:<{wide}}  {rows:>{len(f'{summary.events:,}')},} rows"
+            for name, rows in summary.streams.items()
+        ),
+        "",
+    ]

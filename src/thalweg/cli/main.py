@@ -14,11 +14,23 @@ import typer
 from thalweg.cli.failures import Commands
 
 app = typer.Typer(
-    cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings={"max_content_width": 100}
+    cls=Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
 )
 
-Script = Annotated[Path, typer.Argument(metavar="APP.sql", help="A script of SQL statements.", show_default=False)]
-Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given more than once.")]
+Script = Annotated[
+    Path, typer.Argument(metavar="APP.sql", help="A script of SQL statements.", show_default=False)
+]
+Settings = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given more than once."),
+]
+Url = Annotated[
+    str | None, typer.Option("--url", metavar="URL", help="Ask a running service.", show_default=False)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -56,33 +68,60 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def thalweg(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of any error (also: THALWEG_DEBUG=1).")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of any error (also: THALWEG_DEBUG=1).")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Continuous SQL on Spark that takes the path of least cost."""
 
 
 @app.command()
 def demo(
-    directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where to put data and results.")] = Path("demo"),
+    directory: Annotated[
+        Path, typer.Option("--dir", metavar="DIR", help="Where to put data and results.")
+    ] = Path("demo"),
     events: Annotated[int, typer.Option(metavar="N", help="How many events to generate.")] = 1_000_000,
+    serves: Annotated[
+        bool, typer.Option("--serve", help="Serve them with a console, over events of now, until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Where to serve.")] = 8642,
 ) -> None:
     """Run five queries over an auction site's events."""
-    from thalweg.cli.demo import run_demo
+    from thalweg.cli.demo import run_demo, serve_demo
 
-    run_demo(directory, events)
+    if serves:
+        serve_demo(directory, port)
+    else:
+        run_demo(directory, events)
 
 
 @app.command()
 def run(
-    script: Script,
+    script: Annotated[
+        Path,
+        typer.Argument(
+            metavar="APP.sql", help="A script, or the directory of a run to go on with.", show_default=False
+        ),
+    ],
     directory: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="State, results and progress of the run.", show_default="thalweg-APP")
+        Path | None,
+        typer.Option(
+            "--dir", metavar="DIR", help="State, results and progress of the run.", show_default="thalweg-APP"
+        ),
     ] = None,
-    available_now: Annotated[bool, typer.Option("--available-now", help="Process the data that is there, then end.")] = False,
-    master: Annotated[str | None, typer.Option(metavar="M", help="Spark's master.", show_default="local[*]")] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Process the data that is there, then end.")
+    ] = False,
+    master: Annotated[
+        str | None, typer.Option(metavar="M", help="Spark's master.", show_default="local[*]")
+    ] = None,
     settings: Settings = [],  # noqa: B006
-    rows: Annotated[int, typer.Option(min=0, metavar="N", help="Rows to print of a batch for INTO 'console' (0: all).")] = 20,
+    rows: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Rows to print of a batch for INTO 'console' (0: all).")
+    ] = 20,
 ) -> None:
     """Run the queries of a script until Ctrl-C, or go on with them."""
     from thalweg.cli.run import run_script
@@ -91,16 +130,93 @@ def run(
 
 
 @app.command()
+def serve(
+    script: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="APP.sql", help="A script, or the directory of a run to go on with.", show_default=False
+        ),
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option("--dir", metavar="DIR", help="State, results and progress.", show_default="thalweg-APP"),
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Where to listen; 0: wherever is free.")
+    ] = 8642,
+    roots: Annotated[
+        list[Path],
+        typer.Option(
+            "--root",
+            metavar="DIR",
+            help="Statements over HTTP may name files below it; may be given more than once.",
+        ),
+    ] = [],  # noqa: B006
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file", metavar="FILE", help="Tokens to accept, one a line.", show_default="DIR/token"
+        ),
+    ] = None,
+    allow_hosts: Annotated[
+        list[str],
+        typer.Option(
+            "--allow-host", metavar="NAME", help="A name that the service is called by, besides localhost."
+        ),
+    ] = [],  # noqa: B006
+    limits: Annotated[
+        list[str],
+        typer.Option(
+            "--limit", metavar="KEY=N", help="bytes, rows, queries, requests, followers or seconds."
+        ),
+    ] = [],  # noqa: B006
+    master: Annotated[
+        str | None, typer.Option(metavar="M", help="Spark's master.", show_default="local[*]")
+    ] = None,
+    settings: Settings = [],  # noqa: B006
+) -> None:
+    """Run queries as a service: REST, events, metrics, console."""
+    from thalweg.cli.serve import Asked, serve_session
+
+    serve_session(
+        Asked(
+            script,
+            directory,
+            host,
+            port,
+            tuple(roots),
+            token_file,
+            tuple(allow_hosts),
+            tuple(limits),
+            master,
+            tuple(settings),
+        )
+    )
+
+
+@app.command()
 def explain(
     script: Script,
     as_json: AsJson = False,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the plan in a file instead.", show_default=False)] = None,
-    mermaid: Annotated[bool, typer.Option("--mermaid", help="Print the plan as a Mermaid flowchart.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show all of every query, and the SQL of every step.")] = False,
-    papers: Annotated[bool, typer.Option("--papers", help="Show what the papers' formulas say, too.")] = False,
-    analyze: Annotated[bool, typer.Option("--analyze", help="Show what the last batch of a run measured, too.")] = False,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the plan in a file instead.", show_default=False)
+    ] = None,
+    mermaid: Annotated[
+        bool, typer.Option("--mermaid", help="Print the plan as a Mermaid flowchart.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show all of every query, and the SQL of every step.")
+    ] = False,
+    papers: Annotated[
+        bool, typer.Option("--papers", help="Show what the papers' formulas say, too.")
+    ] = False,
+    analyze: Annotated[
+        bool, typer.Option("--analyze", help="Show what the last batch of a run measured, too.")
+    ] = False,
     directory: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="The directory of that run.", show_default="thalweg-APP")
+        Path | None,
+        typer.Option("--dir", metavar="DIR", help="The directory of that run.", show_default="thalweg-APP"),
     ] = None,
     settings: Settings = [],  # noqa: B006
 ) -> None:
@@ -112,17 +228,30 @@ def explain(
 
 @app.command()
 def generate(
-    workload: Annotated[Workload, typer.Argument(help="Auctions (person, auction, bid) or sensors (reading).", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write; each stream gets a folder of its own.")] = Path("data"),
+    workload: Annotated[
+        Workload,
+        typer.Argument(help="Auctions (person, auction, bid) or sensors (reading).", show_default=False),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where to write; each stream gets a folder of its own.")
+    ] = Path("data"),
     events: Annotated[int, typer.Option(metavar="N", help="How many events.")] = 1_000_000,
     rate: Annotated[float, typer.Option(metavar="R", help="Events per second of event time.")] = 10_000,
     keys: Annotated[int, typer.Option(metavar="K", help="Auctions open at a time, or sensors.")] = 100,
-    disorder: Annotated[float, typer.Option(metavar="D", help="Events arrive up to so many seconds out of order.")] = 0.0,
-    late: Annotated[float, typer.Option(metavar="L", help="The share of events that come too late (0 to 1).")] = 0.0,
+    disorder: Annotated[
+        float, typer.Option(metavar="D", help="Events arrive up to so many seconds out of order.")
+    ] = 0.0,
+    late: Annotated[
+        float, typer.Option(metavar="L", help="The share of events that come too late (0 to 1).")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same events.")] = 0,
     format: Annotated[Format, typer.Option(help="Format of the files.")] = Format.parquet,
-    events_per_file: Annotated[int, typer.Option(metavar="N", help="Events in a file, over all streams.")] = 100_000,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote there.")] = False,
+    events_per_file: Annotated[
+        int, typer.Option(metavar="N", help="Events in a file, over all streams.")
+    ] = 100_000,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what an earlier run wrote there.")
+    ] = False,
 ) -> None:
     """Write event data, and print the statements that declare it."""
     from thalweg.cli.generate import generate_files
@@ -133,26 +262,78 @@ def generate(
 
 
 @app.command()
+def sql(
+    text: Annotated[
+        str,
+        typer.Option("-e", metavar="SQL", help="Statements, separated by semicolons.", show_default=False),
+    ],
+    url: Url = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir", metavar="DIR", help="The directory of the service, for its token.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run statements in a running service."""
+    from thalweg.cli.remote import opened, run_statements
+
+    run_statements(opened(url, directory), text, as_json)
+
+
+@app.command()
 def status(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run.", show_default=False)], as_json: AsJson = False
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="The directory of a run.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="List what changed in the plan, why, and what it brought.")
+    ] = False,
+    url: Url = None,
 ) -> None:
     """Show rows, late rows, bad files, results and state of a run."""
+    from thalweg.cli import remote
     from thalweg.cli.status import show_status
 
-    show_status(directory, as_json)
+    if directory is not None and url is None:
+        show_status(directory, as_json, changes)
+    else:
+        remote.show_status(remote.opened(url, directory), as_json, changes)
 
 
 @app.command()
 def results(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run.", show_default=False)],
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The name of a query, live or dropped.", show_default=False)],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="The directory of a run; with --url left out.", show_default=False
+        ),
+    ],
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERY", help="The name of a query, live or dropped.", show_default=False),
+    ] = None,
     format: Annotated[Shown, typer.Option(help="How rows are printed.")] = Shown.table,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what later batches bring, until Ctrl-C.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with what later batches bring, until Ctrl-C.")
+    ] = False,
+    url: Url = None,
 ) -> None:
     """Print the results of a query, wherever they are kept."""
+    from thalweg.cli import remote
     from thalweg.cli.results import show_results
 
-    show_results(directory, query, format, follow)
+    if query is not None and url is None:
+        show_results(directory, query, format, follow)
+    else:
+        remote.show_results(
+            remote.opened(url, directory if query is not None else None),
+            query or str(directory),
+            format,
+            follow,
+        )
 
 
 @app.command()
@@ -165,7 +346,9 @@ def calibrate(as_json: AsJson = False) -> None:
 
 @app.command(name="help")
 def help_(
-    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="As functions, joins, streams.", show_default=False)] = None,
+    topic: Annotated[
+        str | None, typer.Argument(metavar="TOPIC", help="As functions, joins, streams.", show_default=False)
+    ] = None,
 ) -> None:
     """Show the reference of the SQL, or a part of it."""
     from thalweg.cli.reference import show_help

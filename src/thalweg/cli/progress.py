@@ -12,10 +12,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from thalweg.api.status import instant
 from thalweg.cli.screen import Screen
-from thalweg.cli.values import count_text, instant_text, size_text
+from thalweg.cli.values import count_text, instant_text, set_aside_text, shorter, size_text
+from thalweg.model.recorded import Failure
 
 if TYPE_CHECKING:
-    from thalweg.engine.runner import BatchProgress
+    from thalweg.engine.progress import BatchProgress
 
 RECENT = 5
 EVERY = 10.0
@@ -26,8 +27,9 @@ class RunProgress:
     """Counts what the batches of a run did, and shows it while it lasts."""
 
     def __init__(self, screen: Screen, total: int | None = None) -> None:
-        self.batches = self.rows = self.late = 0
-        self.seconds = 0.0
+        self.batches = self.rows = self.late = self.bad_rows = self.bad_files = 0
+        self._warned: set[str] = set()
+        self.seconds, self.failed = 0.0, tuple[Failure, ...]()
         self._screen, self._last = screen, time.monotonic()
         self._recent: deque[tuple[int, float]] = deque(maxlen=RECENT)
         self._total = total
@@ -40,7 +42,9 @@ class RunProgress:
         self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._live.stop()
 
     def say(self, text: str) -> None:
@@ -56,12 +60,30 @@ class RunProgress:
         self.batches += 1
         self.rows += done.rows
         self.late += done.late
+        self.bad_rows += done.bad_rows
+        self.bad_files += done.bad_files
         self.seconds += done.seconds
+        self._warn(done)
         self._recent.append((done.rows, done.seconds))
         self._live.update(self._task, completed=self.rows, description=self._line(done))
+        self.failed += done.failed
+        for failure in done.failed:
+            self._screen.note(
+                f"query {failure.query.name} failed and was stopped, the others go on: {failure.message}"
+            )
         if self._screen.live is None and time.monotonic() - self._last >= EVERY:
             self._last = time.monotonic()
             self._screen.note(self._line(done))
+
+    def _warn(self, done: BatchProgress) -> None:
+        """Say at once that something of a stream was set aside, the first time."""
+        for aside in done.set_aside:
+            if aside.stream not in self._warned:
+                self._warned.add(aside.stream)
+                what = "a file" if aside.place is None else "a row"
+                self._screen.note(
+                    f"warning: {what} of stream {aside.stream} is set aside: {shorter(aside.file)}: {aside.words}"
+                )
 
     @property
     def rate(self) -> float:
@@ -73,6 +95,8 @@ class RunProgress:
         parts = [events, count_text(self.batches, "batch", "batches"), f"{self.rate:,.0f} events/s"]
         if self.late:
             parts.append(f"{self.late:,} late")
+        if self.bad_rows or self.bad_files:
+            parts.append(f"{set_aside_text(self.bad_rows, self.bad_files)} set aside")
         known = [f for f in done.frontiers.values() if f is not None]
         if known and not self._total:
             parts += [f"state {size_text(done.state_bytes)}", f"frontier {instant_text(instant(min(known)))}"]

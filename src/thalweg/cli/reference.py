@@ -33,16 +33,25 @@ def reference() -> str:
     for path in (package / SHIPPED, package.parent.parent / IN_THE_REPOSITORY):
         if path.is_file():
             return path.read_text(encoding="utf-8")
-    raise EnvironmentProblem(f"{package / SHIPPED}: the reference of the SQL is missing", "install thalweg again")
+    raise EnvironmentProblem(
+        f"{package / SHIPPED}: the reference of the SQL is missing", "install thalweg again"
+    )
 
 
 def topics(text: str) -> dict[str, str]:
     """The parts of the reference by name: its sections, and what people look for in them."""
-    sections = {s.partition("\n")[0].split()[0].lower(): f"## {s}" for s in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
+    sections = {
+        s.partition("\n")[0].split()[0].lower(): f"## {s}"
+        for s in re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    }
     blocks = text.split("\n\n")
     for name, words in PARTS.items():
         first = next((i for i, b in enumerate(blocks) if b.startswith(words)), None)
         if first is not None:
-            more = 1 if blocks[first + 1 : first + 2] and blocks[first + 1].startswith("|") and name == "functions" else 0
+            more = (
+                1
+                if blocks[first + 1 : first + 2] and blocks[first + 1].startswith("|") and name == "functions"
+                else 0
+            )
             sections[name] = "\n\n".join(blocks[first : first + 1 + more])
     return sections

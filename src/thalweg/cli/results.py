@@ -63,7 +63,9 @@ def _new(session: Directory, life: Life, seen: set[Path]) -> Iterator[pa.Table]:
 
 def _table(rows: pa.Table, is_first: bool) -> None:
     if is_first or rows.num_rows:
-        Screen().table(draw(rows.column_names, list(zip(*(c.to_pylist() for c in rows.columns), strict=True))))
+        Screen().table(
+            draw(rows.column_names, list(zip(*(c.to_pylist() for c in rows.columns), strict=True)))
+        )
 
 
 def _csv(rows: pa.Table, is_first: bool) -> None:
@@ -72,11 +74,18 @@ def _csv(rows: pa.Table, is_first: bool) -> None:
 
 def _json(rows: pa.Table, is_first: bool) -> None:
     if rows.num_rows:
-        sys.stdout.write(rows.to_pandas().to_json(orient="records", lines=True, date_format="iso", date_unit="us"))
+        sys.stdout.write(
+            rows.to_pandas().to_json(orient="records", lines=True, date_format="iso", date_unit="us")
+        )
 
 
 def _parquet(rows: pa.Table, is_first: bool) -> None:
     pq.write_table(rows, sys.stdout.buffer)
 
 
-WRITERS: Mapping[str, Callable[[pa.Table, bool], None]] = {"table": _table, "csv": _csv, "json": _json, "parquet": _parquet}
+WRITERS: Mapping[str, Callable[[pa.Table, bool], None]] = {
+    "table": _table,
+    "csv": _csv,
+    "json": _json,
+    "parquet": _parquet,
+}

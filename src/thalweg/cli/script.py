@@ -23,13 +23,18 @@ def read_script(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         near = sorted(str(p) for p in path.parent.glob("*.sql")) if path.parent.is_dir() else []
-        raise UsageError(f"{path}: no such file", f"there is {', '.join(near[:5])}" if near else "give the path of an SQL script") from None
+        raise UsageError(
+            f"{path}: no such file",
+            f"there is {', '.join(near[:5])}" if near else "give the path of an SQL script",
+        ) from None
     except IsADirectoryError:
         raise UsageError(f"{path}: a directory, not a script", "give the path of an SQL script") from None
     except UnicodeDecodeError as e:
         raise UsageError(f"{path}: not UTF-8 text (byte {e.start:,})", "save the script as UTF-8") from None
     except (PermissionError, NotADirectoryError) as e:
-        raise UsageError(f"{path}: {(e.strerror or '').lower()}", "give the path of an SQL script that this user may read") from None
+        raise UsageError(
+            f"{path}: {(e.strerror or '').lower()}", "give the path of an SQL script that this user may read"
+        ) from None
 
 
 def default_directory(script: Path) -> Path:
@@ -71,7 +76,12 @@ def show_outcomes(screen: Screen, outcomes: Iterable[Outcome]) -> None:
     for outcome in outcomes:
         if isinstance(outcome, Listing):
             screen.title(f"SHOW {outcome.what}")
-            screen.table(draw(outcome.header, [[shorter(v) if isinstance(v, str) else v for v in row] for row in outcome.rows]))
+            screen.table(
+                draw(
+                    outcome.header,
+                    [[shorter(v) if isinstance(v, str) else v for v in row] for row in outcome.rows],
+                )
+            )
             screen.say()
         elif isinstance(outcome, Explained):
             screen.title(outcome.statement)

@@ -29,7 +29,9 @@ class StopWish:
         self._before = {s: signal.getsignal(s) for s in WATCHED}
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._end.cancel()
         self._give_back()
 

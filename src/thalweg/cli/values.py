@@ -64,6 +64,15 @@ def count_text(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def set_aside_text(rows: int, files: int) -> str:
+    """Bad rows and files of streams.
+
+    >>> set_aside_text(3, 1), set_aside_text(0, 2)
+    ('3 rows and 1 file', '2 files')
+    """
+    return " and ".join(count_text(n, noun) for n, noun in ((rows, "row"), (files, "file")) if n)
+
+
 def seconds_text(seconds: float) -> str:
     """A length of time.
 
@@ -79,7 +88,9 @@ def seconds_text(seconds: float) -> str:
 def shorter(path: str) -> str:
     """A path relative to the current directory where it lies in it."""
     here = Path.cwd()
-    return str(Path(path).relative_to(here)) if "://" not in path and Path(path).is_relative_to(here) else path
+    return (
+        str(Path(path).relative_to(here)) if "://" not in path and Path(path).is_relative_to(here) else path
+    )
 
 
 def one_line(text: str) -> str:

@@ -36,7 +36,11 @@ def prefix_sql(derived: Derived, source: Window, suffix: str = "") -> str:
     over slots and marks gives the totals there. Slots are at even positions, marks at odd ones.
     """
     a, b = _shift(derived, source)
-    count, table, names = derived.pieces.stride, f'"all_{derived.parent}"', [f'"{p.name}"' for p in derived.parts]
+    count, table, names = (
+        derived.pieces.stride,
+        f'"all_{derived.parent}"',
+        [f'"{p.name}"' for p in derived.parts],
+    )
     by, columns = "".join(f"{k}, " for k in derived.keys), "".join(f", {n}" for n in names)
     none = "".join(f", NULL AS {n}" for n in names)
     low = f"greatest($low{suffix}, {floor_div(f'(min({SLOT}) - {b + count})', a)} + 1)"
@@ -49,7 +53,10 @@ def prefix_sql(derived: Derived, source: Window, suffix: str = "") -> str:
     over = f'OVER (PARTITION BY {", ".join(derived.keys) or "1"} ORDER BY "at" ROWS UNBOUNDED PRECEDING)'
     running = "".join(f', sum({n}) {over} AS {n}, count({n}) {over} AS "n_{n[1:]}' for n in names)
     totals = f'SELECT {by}"m", "sign", count("at") FILTER (WHERE "m" IS NULL) {over} AS "n"{running}\nFROM ({rows}\nUNION ALL {marks})'
-    parts = "".join(f', CASE WHEN sum("sign" * "n_{n[1:]}) > 0 THEN sum("sign" * coalesce({n}, 0)) END AS {n}' for n in names)
+    parts = "".join(
+        f', CASE WHEN sum("sign" * "n_{n[1:]}) > 0 THEN sum("sign" * coalesce({n}, 0)) END AS {n}'
+        for n in names
+    )
     return f'SELECT {by}"m" AS "slot"{parts}\nFROM ({totals})\nWHERE "m" IS NOT NULL GROUP BY {by}"m" HAVING sum("sign" * "n") > 0'
 
 

@@ -1,17 +1,25 @@
 """The inputs of a join at instants, as every evaluation sees them: rows in windows, lives of pairs, and what stands at an instant.
 
-`side_S` is all that is known of side S, `old_S` and `new_S` what was there before the batch and what it brought, `inst` the
-instants ("i") that matter in this batch. Instants are numbered: i stands for i * every.
+`side_S` is all that is known of side S, in which rows that may be results are numbered ("__row") and say whether the batch brought them
+("__new"); `inst` the instants ("i") that matter in this batch. Instants are numbered: i stands for i * every.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 from thalweg.compile.join_tree import Clause, View, from_sql
 from thalweg.compile.lifts import combined
-from thalweg.compile.views import conditions, exposed, first_instant, grouped, key_columns, last_instant, weighed_parts
+from thalweg.compile.views import (
+    conditions,
+    exposed,
+    first_instant,
+    grouped,
+    key_columns,
+    last_instant,
+    weighed_parts,
+)
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
@@ -23,9 +31,15 @@ Sizes = Mapping[tuple[str, str], int]
 _SLOT = '"slot"'
 
 
-def joined(columns: Sequence[str], views: Sequence[View], clauses: Sequence[Clause], order: Sequence[int]) -> str:
-    """Columns of the partners among some inputs, which meet in an order."""
-    return f"SELECT {', '.join(columns) or '1'}\n{from_sql(views, clauses, order)}"
+def joined(
+    columns: Sequence[str],
+    views: Sequence[View],
+    clauses: Sequence[Clause],
+    order: Sequence[int],
+    met: Collection[int] = (),
+) -> str:
+    """Columns of the partners among some inputs, which meet in an order; the first may be several that have `met`."""
+    return f"SELECT {', '.join(columns) or '1'}\n{from_sql(views, clauses, order, met)}"
 
 
 def rows_of(sizes: Sizes, side: Fragment, which: str = ALL) -> int:
@@ -36,12 +50,17 @@ def rows_of(sizes: Sizes, side: Fragment, which: str = ALL) -> int:
 def static_view(shape: Shape, number: int, sizes: Sizes) -> View:
     """A table as an input."""
     side = shape.sides[number]
-    return View(f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"', rows_of(sizes, side))
+    return View(
+        f'SELECT {", ".join(exposed(shape, number)) or "1"} FROM "side_{side.id}"', rows_of(sizes, side)
+    )
 
 
 def turns(shape: Shape, fresh: Sequence[int]) -> dict[int | None, list[str]]:
     """Per input with new rows, which rows of each input it is joined with, so that every new pair is met once."""
-    return {k: [ALL if s.static or n > k else OLD if n < k else NEW for n, s in enumerate(shape.sides)] for k in fresh}
+    return {
+        k: [ALL if s.static or n > k else OLD if n < k else NEW for n, s in enumerate(shape.sides)]
+        for k in fresh
+    }
 
 
 def instant(shape: Shape) -> str:
@@ -51,10 +70,15 @@ def instant(shape: Shape) -> str:
 
 def same_instant(shape: Shape) -> list[Clause]:
     """Rows of windows of one instant."""
-    return [Clause(f'"{a}.i" = "{b}.i"', frozenset((a, b)), same="instant") for a, b in combinations(shape.streams, 2)]
+    return [
+        Clause(f'"{a}.i" = "{b}.i"', frozenset((a, b)), same="instant")
+        for a, b in combinations(shape.streams, 2)
+    ]
 
 
-def window_view(shape: Shape, number: int, instants: Range, expand: bool, sizes: Sizes, shift: int = 0, merge: bool = True) -> View:
+def window_view(
+    shape: Shape, number: int, instants: Range, expand: bool, sizes: Sizes, shift: int = 0, merge: bool = True
+) -> View:
     """An input's rows once per instant at which its window holds them; `shift` 1 means the window of the instant before."""
     side, span = shape.sides[number], shape.span(number)
     if side.static:
@@ -65,7 +89,9 @@ def window_view(shape: Shape, number: int, instants: Range, expand: bool, sizes:
         rows = f"SELECT {', '.join([*keys, *combined(side.parts)])} FROM ({rows}) GROUP BY {', '.join(keys)}"
     shown = instants[1] - instants[0]
     copies = shown if span is None else min(shown, -(-span // shape.step))
-    return View(f"SELECT {', '.join(exposed(shape, number, 'i'))} FROM ({rows})", rows_of(sizes, side) * copies)
+    return View(
+        f"SELECT {', '.join(exposed(shape, number, 'i'))} FROM ({rows})", rows_of(sizes, side) * copies
+    )
 
 
 def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift: int) -> str:
@@ -83,12 +109,21 @@ def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift
     return f'SELECT * FROM ({rows}) WHERE "i" >= {instants[0]} AND "i" < {instants[1]}{inside}'
 
 
-def pairs_of(shape: Shape, met: Mapping[int | None, Sequence[str]], slots: Range, first: int, sizes: Sizes) -> str:
+def pairs_of(
+    shape: Shape, met: Mapping[int | None, Sequence[str]], slots: Range, first: int, sizes: Sizes
+) -> str:
     """Pairs, each by itself, from the first instant "b" of their life to the last, "d"; new are those with a slot in `slots`."""
     terms = []
     for fresh, turn in met.items():
         views = [_life_view(shape, n, which, slots, first, sizes) for n, which in enumerate(turn)]
-        terms.append(joined([*key_columns(shape), *_life(shape), *weighed_parts(shape)], views, conditions(shape), shape.order(fresh)))
+        terms.append(
+            joined(
+                [*key_columns(shape), *_life(shape), *weighed_parts(shape)],
+                views,
+                conditions(shape),
+                shape.order(fresh),
+            )
+        )
     return f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
 
 
@@ -120,15 +155,18 @@ def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int, 
         rows = f'SELECT {columns} FROM "side_{side.id}" WHERE {where} GROUP BY {places}'
     else:
         rows = f'SELECT *, {", ".join(life)} FROM "side_{side.id}" WHERE {where}'
-    return View(f"SELECT {', '.join(exposed(shape, number, 'b', 'd'))} FROM ({rows})", rows_of(sizes, side, which))
+    return View(
+        f"SELECT {', '.join(exposed(shape, number, 'b', 'd'))} FROM ({rows})", rows_of(sizes, side, which)
+    )
 
 
-def merged_lives(shape: Shape, lives: str, shown: Range) -> str:
-    """Partial results from "b" to "d" as one for all that live through the same of some instants, from "b" to "e"."""
+def merged_lives(shape: Shape, lives: str, shown: Range, pairs: str = "") -> str:
+    """Partial results from "b" to "d" as one for all that live through the same of some instants, from "b" to "e"; with how many joined
+    rows they are of, where that is asked."""
     names = [*shape.keys, clipped("b", "d", shown), *(f'"{p.name}"' for p in shape.parts)]
-    return grouped(shape, ['"b"', '"e"'], f"SELECT {', '.join(names)} FROM ({lives})")
+    return grouped(shape, ['"b"', '"e"'], f"SELECT {', '.join(names)} FROM ({lives})", pairs)
 
 
-def standing(shape: Shape, lives: str) -> str:
+def standing(shape: Shape, lives: str, pairs: str = "") -> str:
     """Partial results that live from "b" to "e", at every instant between."""
-    return grouped(shape, ['"i"'], f'SELECT * FROM ({lives}), "inst" WHERE "b" <= "i" AND "i" <= "e"')
+    return grouped(shape, ['"i"'], f'SELECT * FROM ({lives}), "inst" WHERE "b" <= "i" AND "i" <= "e"', pairs)

@@ -15,7 +15,13 @@ from thalweg.plan.instants import frontier_of
 from thalweg.plan.ranges import Frontiers
 from thalweg.plan.shape import Shape
 
-SLOT, PROBE, PROBE_AND_INSERT, PROBE_ALL, BOTH_ALL = "slot", "probe", "probe-and-insert", "probe-all", "both-all"
+SLOT, PROBE, PROBE_AND_INSERT, PROBE_ALL, BOTH_ALL = (
+    "slot",
+    "probe",
+    "probe-and-insert",
+    "probe-all",
+    "both-all",
+)
 BUCKETS = 64
 
 
@@ -38,11 +44,13 @@ def gone_sql(shape: Shape, number: int, frontiers: Frontiers, fresh: Iterable[in
 def _touched(shape: Shape, number: int, by: int) -> str | None:
     """Whether a row is in a bucket that new rows of an input go to; None where the two have no columns in common."""
     side, other = shape.sides[number], shape.sides[by]
-    common = [(mine, theirs) for mine, theirs in zip(side.route, other.route, strict=False) if mine and theirs]
+    common = [
+        (mine, theirs) for mine, theirs in zip(side.route, other.route, strict=False) if mine and theirs
+    ]
     if not common:
         return None
     mine, theirs = common[0]
-    return f'{_bucket(mine)} IN (SELECT {_bucket(theirs)} FROM "new_{other.id}")'
+    return f'{_bucket(mine)} IN (SELECT {_bucket(theirs)} FROM "side_{other.id}" WHERE "__new")'
 
 
 def _bucket(columns: tuple[int, ...]) -> str:

@@ -6,7 +6,7 @@ streams past it (probes); which one is found in each batch, by the rows that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
@@ -30,15 +30,18 @@ class Clause:
     same: str | None = None
 
 
-def from_sql(views: Sequence[View], clauses: Sequence[Clause], order: Sequence[int]) -> str:
-    """FROM with all inputs in an order, and every condition where the last input that it reads comes in.
+def from_sql(
+    views: Sequence[View], clauses: Sequence[Clause], order: Sequence[int], met: Collection[int] = ()
+) -> str:
+    """FROM with all inputs in an order, and every condition where the last input that it reads comes in. The first may be several that
+    have `met` before.
 
     >>> views = [View("SELECT 1 AS a", 9), View("SELECT 1 AS b", 5)]
     >>> from_sql(views, [Clause("a = b", frozenset({0, 1}))], (1, 0))
     'FROM ((SELECT 1 AS a) JOIN (SELECT 1 AS b) ON a = b)'
     """
     first, *others = order
-    tree, seen, left = View(f"({views[first].sql})", views[first].rows), {first}, list(clauses)
+    tree, seen, left = View(f"({views[first].sql})", views[first].rows), {first, *met}, list(clauses)
     for n in others:
         seen.add(n)
         here = [c for c in left if c.inputs <= seen]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from thalweg.compile.cells import Lookup, cells_of
 from thalweg.compile.sets import CellIndex, set_sql
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import PartColumn
 from thalweg.plan.arithmetic import floor_div
-from thalweg.plan.nodes import COUNTED, TIME, Derived, Fragment
+from thalweg.plan.groups import CELLED
+from thalweg.plan.nodes import COUNTED, TIME, Derived, Fragment, Room
 from thalweg.plan.pool import SET
 
 SLOT = '"slot"'
@@ -21,8 +23,9 @@ def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
     The query-sets of a pool's rows are computed before rows are chosen by them; or `scan` has them already (`set_columns`).
     """
     if fragment.words:
-        return _cells_sql(fragment)
+        return _cells_sql(fragment) if fragment.celled else _sets_sql(fragment)
     columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
+    columns += [f"{word} AS {word}" for word in word_columns(fragment)]
     parts = [f'{p.lift if fragment.early else p.unit} AS "{p.name}"' for p in fragment.parts]
     source, slots = _slotted(fragment)
     by = f"\nGROUP BY {places(len(columns) + len(slots))}" if columns or slots else "\nHAVING count(*) > 0"
@@ -30,7 +33,26 @@ def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
     return f"{_with_sets(fragment, with_sets)}SELECT {picked}\nFROM {source}{by if fragment.early else ''}"
 
 
+def cells_table(fragment: Fragment) -> str:
+    """The name of the table in which rows find their cells."""
+    return f"cells_{fragment.id}"
+
+
+def lookup_of(fragment: Fragment) -> Lookup:
+    """How the rows of a fragment find their cells."""
+    return cells_of(fragment.sets).lookup(cells_table(fragment))
+
+
 def _cells_sql(fragment: Fragment) -> str:
+    """Rows to partial instances by keys and cell; those that nobody takes are in none."""
+    source, slots = _slotted(fragment)
+    columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
+    picked = ", ".join([*columns, *slots, *(f'{p.lift} AS "{p.name}"' for p in fragment.parts)])
+    found = f"(SELECT * FROM {source}) {lookup_of(fragment).join}"
+    return f"SELECT {picked}\nFROM {found}\nWHERE {CELLED} IS NOT NULL GROUP BY {places(len(columns) + 1)}"
+
+
+def _sets_sql(fragment: Fragment) -> str:
     """Rows to partial instances by keys and query-set: first by the cell of the index that a row falls into, then cells by their sets."""
     count = len(fragment.columns) - fragment.words
     index = CellIndex.of(fragment.sets)
@@ -38,7 +60,10 @@ def _cells_sql(fragment: Fragment) -> str:
     source, slots = _slotted(fragment)
     parts = [f'{p.lift} AS "{p.name}"' for p in fragment.parts]
     cells = f"SELECT {', '.join([*keys, *slots, *index.columns, *parts])}\nFROM {source}\nGROUP BY ALL"
-    by = [*(f'"c{i}"' for i in range(count)), *(f'{sql} AS "c{count + n}"' for n, sql in enumerate(index.words(fragment.words)))]
+    by = [
+        *(f'"c{i}"' for i in range(count)),
+        *(f'{sql} AS "c{count + n}"' for n, sql in enumerate(index.words(fragment.words))),
+    ]
     sets = f"SELECT {', '.join([*by, SLOT, *(identifier(p.name) for p in fragment.parts)])}\nFROM ({cells})"
     some = " OR ".join(f'"c{count + n}" <> 0' for n in range(fragment.words))
     picked = [*(f'"c{i}"' for i in range(len(fragment.columns))), SLOT, *combined(fragment.parts)]
@@ -47,11 +72,33 @@ def _cells_sql(fragment: Fragment) -> str:
 
 def set_columns(fragments: Iterable[Fragment]) -> list[str]:
     """The query-sets of a row for each pool that it may be of."""
-    return [f"{set_sql(f.sets)} AS {_set_column(f)}" for f in fragments if f.pool and not f.words]
+    return [
+        f"{sql} AS {_set_column(f, name)}"
+        for f in fragments
+        if f.pool and not f.words
+        for name, sql in _sets(f).items()
+    ]
 
 
-def _set_column(fragment: Fragment) -> str:
-    return identifier(f"{SET}_{fragment.id}")
+def word_columns(fragment: Fragment) -> list[str]:
+    """The names of the words of query-sets that stand beside the columns of a commons' rows."""
+    return [word_column(n) for n in range(fragment.common)]
+
+
+def word_column(number: int) -> str:
+    """The name of a word."""
+    return identifier(f"{SET}{number}")
+
+
+def _sets(fragment: Fragment) -> dict[str, str]:
+    """By the names that they have in `scan`, the query-sets of a pool's rows, or their words."""
+    if not fragment.common:
+        return {SET: set_sql(fragment.sets)}
+    return {f"{SET}{n}": set_sql(Room(64 * n, 64).own(fragment.sets)) for n in range(fragment.common)}
+
+
+def _set_column(fragment: Fragment, name: str) -> str:
+    return identifier(f"{name}_{fragment.id}")
 
 
 def _with_sets(fragment: Fragment, computed: bool) -> str:
@@ -60,8 +107,10 @@ def _with_sets(fragment: Fragment, computed: bool) -> str:
         return ""
     on_time = "" if fragment.static else f" WHERE {TIME} >= $frontier"
     if not computed:
-        return f"WITH scan AS (SELECT *, {_set_column(fragment)} AS {identifier(SET)} FROM scan{on_time})\n"
-    return f"WITH scan AS MATERIALIZED (SELECT *, {set_sql(fragment.sets)} AS {identifier(SET)} FROM scan{on_time})\n"
+        sets = ", ".join(f"{_set_column(fragment, name)} AS {identifier(name)}" for name in _sets(fragment))
+        return f"WITH scan AS (SELECT *, {sets} FROM scan{on_time})\n"
+    sets = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in _sets(fragment).items())
+    return f"WITH scan AS MATERIALIZED (SELECT *, {sets} FROM scan{on_time})\n"
 
 
 def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
@@ -73,14 +122,21 @@ def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
     position = f"({TIME} - {w.offset})" if w.offset else TIME
     if w.tumbling:
         return f"scan{where}", [f"{floor_div(position, w.slide)} AS {SLOT}"]
-    return f"({contiguous('scan', 'scan.*, ', position, w.slide, w.range, where, '__slot')})", [f'"__slot" AS {SLOT}']
+    return f"({contiguous('scan', 'scan.*, ', position, w.slide, w.range, where, '__slot')})", [
+        f'"__slot" AS {SLOT}'
+    ]
 
 
 def row_conditions(fragment: Fragment) -> list[str]:
     """Which rows are taken: those that are not late, satisfy the conditions, and may find partners."""
-    found = [*(f"({c})" for c in fragment.where), *(f"({fragment.columns[i]}) IS NOT NULL" for i in fragment.required)]
+    found = [
+        *(f"({c})" for c in fragment.where),
+        *(f"({fragment.columns[i]}) IS NOT NULL" for i in fragment.required),
+    ]
     by_row = fragment.pool and not fragment.words
-    found += [f"{identifier(SET)} <> 0"] if by_row else []
+    found += (
+        ["(" + " OR ".join(f"{identifier(name)} <> 0" for name in _sets(fragment)) + ")"] if by_row else []
+    )
     if fragment.static:
         return found
     late = [] if by_row else [f"{TIME} >= $frontier"]
@@ -88,13 +144,17 @@ def row_conditions(fragment: Fragment) -> list[str]:
     return [*late, *found, *begun]
 
 
-def contiguous(table: str, columns: str, position: str, step: int, count: int, keep: str, slot: str = "slot") -> str:
+def contiguous(
+    table: str, columns: str, position: str, step: int, count: int, keep: str, slot: str = "slot"
+) -> str:
     """Instance m combines positions step*m .. step*m + count - 1; a position is in ceil(count / step) instances at most."""
     last = floor_div(position, step)
     if count == step:
         return f'SELECT {columns}{last} AS "{slot}" FROM {table}{keep}'
     overlap = -(-count // step)
-    some, back = (f'{table}, range({overlap}) AS __back("__back")', ' - "__back"') if overlap > 1 else (table, "")
+    some, back = (
+        (f'{table}, range({overlap}) AS __back("__back")', ' - "__back"') if overlap > 1 else (table, "")
+    )
     inside = "" if count % step == 0 else f"{position} - ({last}{back}) * {step} < {count}"
     where = f"{keep}{' AND ' if keep else ' WHERE '}{inside}" if inside else keep
     return f'SELECT {columns}{last}{back} AS "{slot}" FROM {some}{where}'
@@ -102,10 +162,30 @@ def contiguous(table: str, columns: str, position: str, step: int, count: int, k
 
 def statistics_sql(fragment: Fragment, with_sets: bool = True) -> str:
     """How many rows of `scan` are taken, and about how many distinct values they have: of all that is kept, and of what is counted."""
-    counted = [", ".join(fragment.columns[i] for i in some) for some in (range(len(fragment.columns)), *fragment.counted)]
+    counted = [
+        ", ".join(fragment.columns[i] for i in some)
+        for some in (range(len(fragment.columns)), *fragment.counted)
+    ]
     counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in counted]
     where = f" WHERE {' AND '.join(found)}" if (found := row_conditions(fragment)) else ""
     return f"{_with_sets(fragment, with_sets)}SELECT count(*), {', '.join(counts)} FROM scan{where}"
+
+
+MOST_HEAVY = 16
+"""Values of equated columns of which is known how many rows have them: the most frequent."""
+LOOKED_AT = 200_000
+"""Rows of which values are counted: all of them, or of so many more every so many-th, by the hash of its time."""
+
+
+def heavy_sql(fragment: Fragment, some: Sequence[int], rows: int, with_sets: bool = True) -> str:
+    """The most frequent values of some columns among so many rows of `scan`: hashes, how many rows have each, and how many have any."""
+    every = rows // LOOKED_AT + 1
+    found = [*row_conditions(fragment), *(f"({fragment.columns[i]}) IS NOT NULL" for i in some)]
+    found += [f"hash({TIME}) % {every} = 0"] if every > 1 else []
+    columns, where = ", ".join(fragment.columns[i] for i in some), " AND ".join(dict.fromkeys(found))
+    counts = f"SELECT hash({columns}) AS h, count(*) AS n FROM scan WHERE {where} GROUP BY 1"
+    total = "SELECT h, n, sum(n) OVER ()::BIGINT AS rows"
+    return f"{_with_sets(fragment, with_sets)}{total} FROM ({counts}) ORDER BY n DESC, h LIMIT {MOST_HEAVY}"
 
 
 def merge_sql(node: Fragment | Derived, source: str, bounded: bool = True) -> str:

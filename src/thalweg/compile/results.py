@@ -67,7 +67,8 @@ def changes_sql(query: Query, sources: list[str], following: int) -> str:
     compared = [o for o in query.outputs if _is_compared(o)]
     fields = ", ".join(f"'o{i}': {o.sql}" for i, o in enumerate(compared)) or "'o': 0"
     rows = " UNION ALL BY NAME ".join(
-        f'SELECT {", ".join([*keys, *values])}, "i", {str(s == "now").upper()} AS "live", {{{fields}}} AS "o" FROM "{s}"' for s in sources
+        f'SELECT {", ".join([*keys, *values])}, "i", {str(s == "now").upper()} AS "live", {{{fields}}} AS "o" FROM "{s}"'
+        for s in sources
     )
     over = f'OVER (PARTITION BY {by} ORDER BY "i")'
     seen = f'SELECT *, lag("i") {over} AS "before", lag("o") {over} AS "was", lead("i") {over} AS "after" FROM ({rows})'

@@ -44,7 +44,11 @@ def is_running(plan: Plan, join: Join, frontiers: Frontiers) -> bool:
 def is_over(plan: Plan, emission: Emission, frontiers: Frontiers) -> bool:
     """Whether an emission that ends has given out all it ever will."""
     query = plan.query(emission.query)
-    return is_drained(emission, frontiers.get(query.stream)) if query.windows else has_ended(emission, query, frontiers)
+    return (
+        is_drained(emission, frontiers.get(query.stream))
+        if query.windows
+        else has_ended(emission, query, frontiers)
+    )
 
 
 def _emission_needs(plan: Plan, node: Fragment | Derived, frontiers: Frontiers) -> Iterable[int]:

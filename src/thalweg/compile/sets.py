@@ -22,7 +22,6 @@ _TIME = Column("__time", "BIGINT")
 MOST_CONSTANTS = 64
 """Constants of one condition up to which they are cuts of an index; the engine looks a longer list up by itself."""
 Words = np.ndarray[tuple[int, int], np.dtype[np.uint64]]
-Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 Held = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
@@ -75,7 +74,10 @@ def set_sql(sets: Sequence[Chosen]) -> str:
     full = mask_of(c.bit for c in sets)
     indexed, alone = indexes(sets)
     found = [_index_sql(i, full) for i in indexed]
-    found += [f"CASE WHEN {condition.sql} THEN {_mask(full)} ELSE {_mask(full & ~bits)} END" for condition, bits in alone]
+    found += [
+        f"CASE WHEN {condition.sql} THEN {_mask(full)} ELSE {_mask(full & ~bits)} END"
+        for condition, bits in alone
+    ]
     return " & ".join(f"({sql})" if len(found) > 1 else sql for sql in found) or _mask(full)
 
 
@@ -83,18 +85,24 @@ def indexes(sets: Sequence[Chosen]) -> tuple[list[Indexed], list[tuple[Expr, int
     """The conditions of all queries as indexes, and those that are asked one by one, each with the bits of who asks it."""
     asked: dict[Expr, int] = {}
     for chosen in sets:
-        begun = () if chosen.begin is None else (Call(">=", (_TIME, Literal(str(chosen.begin), "BIGINT")), "BOOLEAN"),)
+        begun = (
+            ()
+            if chosen.begin is None
+            else (Call(">=", (_TIME, Literal(str(chosen.begin), "BIGINT")), "BOOLEAN"),)
+        )
         for condition in (*chosen.where, *begun):
             asked[condition] = asked.get(condition, 0) | 1 << chosen.bit
     by_subject: dict[Expr, list[tuple[Expr, int]]] = {}
     alone: list[tuple[Expr, int]] = []
     for condition, bits in asked.items():
         known = list(said(condition))
-        subjects = {subject for subject, _, values in known if sum(len(v) for _, _, v in known) <= MOST_CONSTANTS}
+        subjects = {
+            subject for subject, _, values in known if sum(len(v) for _, _, v in known) <= MOST_CONSTANTS
+        }
         (by_subject.setdefault(subjects.pop(), []) if len(subjects) == 1 else alone).append((condition, bits))
     found = []
     for subject, conditions in by_subject.items():
-        index = _indexed(subject, conditions)
+        index = index_of(subject, conditions) if len(conditions) > 1 else None
         if index is None:
             alone += conditions
         else:
@@ -102,16 +110,18 @@ def indexes(sets: Sequence[Chosen]) -> tuple[list[Indexed], list[tuple[Expr, int
     return found, alone
 
 
-def _indexed(subject: Expr, conditions: Sequence[tuple[Expr, int]]) -> Indexed | None:
-    """The index of an expression; none where it is not sure which of two constants is greater, or where there is but one condition."""
+def index_of(subject: Expr, conditions: Sequence[tuple[Expr, int]]) -> Indexed | None:
+    """The index of an expression; none where it is not sure which of two constants is greater."""
     atoms = [Atom(function, values, bits) for c, bits in conditions for _, function, values in said(c)]
     cuts = _ordered([cut for c, _ in conditions for cut in _cuts(c)])
-    return None if cuts is None or len(conditions) < 2 else Indexed(subject, cuts, tuple(atoms))
+    return None if cuts is None else Indexed(subject, cuts, tuple(atoms))
 
 
 def _cuts(condition: Expr) -> list[Cut]:
     """The constants of a condition."""
-    inner = condition.children[0] if isinstance(condition, Call) and condition.function == "NOT" else condition
+    inner = (
+        condition.children[0] if isinstance(condition, Call) and condition.function == "NOT" else condition
+    )
     values = [v for _, _, values in said(inner) for v in values]
     return [Cut(value, written) for value, written in zip(values, inner.children[1:], strict=False)]
 
@@ -135,7 +145,7 @@ def _compared(one: Cut, other: Cut) -> int:
 
 def _index_sql(index: Indexed, full: int) -> str:
     """By the range that a value falls into; NULL falls into none."""
-    masks = _masks_at(index, full)
+    masks = masks_at(index, full)
     tree = _tree(index, masks, 0, len(index.cuts))
     return f"CASE WHEN {index.subject.operand} IS NULL THEN {_mask(mask_at(masks, None))} ELSE {tree} END"
 
@@ -196,7 +206,10 @@ class CellIndex:
         full = _word(self.full, number)
         if not full:  # room for queries to come
             return _mask(0)
-        found = [f"([{', '.join(map(str, masks[number].tolist()))}]::{TYPE}[])[{_place(n)} + 1]" for n, masks in enumerate(self._masks)]
+        found = [
+            f"([{', '.join(map(str, masks[number].tolist()))}]::{TYPE}[])[{_place(n)} + 1]"
+            for n, masks in enumerate(self._masks)
+        ]
         found += [
             f"(CASE WHEN {_held(n)} THEN {_mask(full)} ELSE {_mask(full & ~_word(bits, number))} END)"
             for n, (_, bits) in enumerate(self.alone)
@@ -206,39 +219,40 @@ class CellIndex:
     @cached_property
     def _masks(self) -> list[Words]:
         """Per expression and word, who may take a row at each place."""
-        return [_masks_at(index, self.full) for index in self.indexed]
+        return [masks_at(index, self.full) for index in self.indexed]
 
 
-def _masks_at(index: Indexed, full: int) -> Words:
+def masks_at(index: Indexed, full: int) -> Words:
     """Who may take a row at each place among the cuts, and last where there is no value: a row of numbers per word."""
     count, numbers = full.bit_length() // 64 + 1, {cut.value: n for n, cut in enumerate(index.cuts)}
-    places = np.arange(2 * len(index.cuts) + 2)
-    masks = np.repeat(np.array([[_word(full, w)] for w in range(count)], np.uint64), len(places), axis=1)
+    places = 2 * len(index.cuts) + 2
+    masks = np.repeat(np.array([[_word(full, w)] for w in range(count)], np.uint64), places, axis=1)
     for atom in index.atoms:
         at = [2 * (numbers[v] if v in numbers else _number(index, v)) + 1 for v in atom.values]
         left = ~_held_at(atom.function, at, places)
-        for w in range(count):
+        for w in range(atom.bits.bit_length() // 64 + 1):
             if gone := _word(atom.bits, w):
                 masks[w, left] &= ~np.uint64(gone)
     return masks
 
 
-def _held_at(function: str, at: Sequence[int], places: Places) -> Held:
-    """At which places a comparison with constants at some places holds; the last place is that of NULL."""
-    null: Held = places == len(places) - 1
-    if function == "IS NULL":
-        return null
-    value: Held = ~null
-    first = at[0] if at else -1
-    compared: dict[str, Held] = {
-        "IS NOT NULL": value,
-        "<>": ~np.isin(places, at),
-        "<": places < first,
-        "<=": places <= first,
-        ">": places > first,
-        ">=": places >= first,
-    }
-    found: Held = compared.get(function, np.isin(places, at)) & value
+def _held_at(function: str, at: list[int], places: int) -> Held:
+    """At which of so many places a comparison with constants at some of them holds; the last place is that of NULL."""
+    found: Held = np.zeros(places, np.bool_)
+    match function:
+        case "IS NULL":
+            found[-1] = True
+        case "IS NOT NULL":
+            found[:-1] = True
+        case "<" | "<=":
+            found[: at[0] + (function == "<=")] = True
+        case ">" | ">=":
+            found[at[0] + (function == ">") : -1] = True
+        case "<>":
+            found[:-1] = True
+            found[at] = False
+        case _:
+            found[at] = True
     return found
 
 

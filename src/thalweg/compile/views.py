@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from thalweg.compile.join_tree import Clause
+from thalweg.compile.lifts import word_column
 from thalweg.expr.quoting import identifier
-from thalweg.model.query import Term, flat
+from thalweg.model.query import Output, Query, Term, flat, joined_name
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.nodes import COUNTED
+from thalweg.plan.pool import SET, TYPE
 from thalweg.plan.ranges import HIGHEST
 from thalweg.plan.shape import Shape
 from thalweg.plan.sides import JoinPart
@@ -26,7 +28,93 @@ def exposed(shape: Shape, number: int, *more: str) -> list[str]:
     columns += [f'"{p.name}" AS "{number}.{p.name}"' for p in side.parts]
     columns += [f'"{m}" AS "{number}.{m}"' for m in more]
     columns += [f'"{COUNTED.name}"::BIGINT AS "{number}.n"'] if side.early else []
-    return columns + [f'"c{side.columns.index(c)}" AS {flat(query.inputs[number].alias, n)}' for c, n in _read(shape, number)]
+    return columns + [
+        f"{_kept(shape, number, c)} AS {flat(query.inputs[number].alias, n)}" for c, n in _read(shape, number)
+    ]
+
+
+def narrow(shape: Shape, number: int) -> list[str]:
+    """The columns of an input that decide who are partners, under the names that join statements use."""
+    side, query = shape.sides[number], shape.query
+    found = [
+        f'"c{i}" AS "{number}.c{i}"' for i, c in enumerate(side.columns) if c in equated_terms(query, number)
+    ]
+    names = sorted(deciding_columns(query, number))
+    return found + [
+        f"{_kept(shape, number, identifier(n))} AS {flat(query.inputs[number].alias, n)}" for n in names
+    ]
+
+
+def equated_terms(query: Query, number: int) -> set[str]:
+    """What an input has that is equated with something of another."""
+    return {
+        t.own
+        for e in query.equalities
+        for t in (e.left, e.right)
+        if t.inputs == (number,) and t.own is not None
+    }
+
+
+def deciding_columns(query: Query, number: int) -> set[str]:
+    """The columns of an input that conditions on the joined row name; of a pool also what its query-set is made from."""
+    wide = [*query.residue, *(t for e in query.equalities for t in (e.left, e.right) if t.own is None)]
+    names = {c.name for t in wide for c in t.columns if c.input == number}
+    if query.inputs[0].pool:
+        alias, whole = query.inputs[number].alias, query.outputs[-1].expr.columns
+        names |= {c.name for c in query.columns if c.input == number and joined_name(alias, c.name) in whole}
+    return names
+
+
+def met_columns(shape: Shape, number: int, place: int) -> list[str]:
+    """The same columns as a sub-join has them, in which an input has a place."""
+    side, query = shape.sides[number], shape.query
+    alias = query.inputs[number].alias
+    found = [
+        f'"{place}.c{i}" AS "{number}.c{i}"'
+        for i, c in enumerate(side.columns)
+        if c in equated_terms(query, number)
+    ]
+    for name in sorted(deciding_columns(query, number)):
+        kept = set_of(shape) if name == SET else f'"{place}.c{side.columns.index(identifier(name))}"'
+        found.append(f"{kept} AS {flat(alias, name)}")
+    return [
+        *found,
+        f'"{place}.row" AS "{number}.row"',
+        f'"{place}.slot" AS "{number}.slot"',
+        f'"new" AS "{number}.new"',
+    ]
+
+
+def gathered(shape: Shape, outputs: Iterable[Output]) -> dict[str, tuple[int, str]]:
+    """For each column that outputs read, the input and the column of its side that has it."""
+    read = frozenset[str]().union(*(o.expr.columns for o in outputs))
+    places = {
+        joined_name(i.alias, c): (n, c) for n, i in enumerate(shape.query.inputs) for c in _names(shape, n)
+    }
+    return {
+        name: (n, f"c{shape.sides[n].columns.index(identifier(c))}")
+        for name in sorted(read)
+        for n, c in (places[name],)
+    }
+
+
+def _names(shape: Shape, number: int) -> list[str]:
+    return [name for _, name in _read(shape, number) if name != SET]
+
+
+def _kept(shape: Shape, number: int, column: str) -> str:
+    """Where a side has a column."""
+    side = shape.sides[number]
+    return set_of(shape) if side.common and column == identifier(SET) else f'"c{side.columns.index(column)}"'
+
+
+def set_of(shape: Shape) -> str:
+    """The query-set of a row of a commons, by the bits of the pool that a join is of."""
+    room = shape.join.room
+    if room is None:
+        raise AssertionError("rows of a commons without a room in their query-sets")
+    low = f"({word_column(room.word)} >> {room.first % 64})" if room.first % 64 else word_column(room.word)
+    return f"({low} & {(1 << room.size) - 1}::{TYPE})" if room.size < 64 else low
 
 
 def _read(shape: Shape, number: int) -> Iterable[tuple[str, str]]:
@@ -51,7 +139,11 @@ def conditions(shape: Shape) -> list[Clause]:
     found = []
     for e in shape.query.equalities:
         equal = f"{term_sql(shape, e.left)} = {term_sql(shape, e.right)}"
-        found.append(Clause(f"coalesce({equal}, FALSE)" if loop else equal, frozenset((*e.left.inputs, *e.right.inputs))))
+        found.append(
+            Clause(
+                f"coalesce({equal}, FALSE)" if loop else equal, frozenset((*e.left.inputs, *e.right.inputs))
+            )
+        )
     return [*found, *(Clause(f"({t.sql})", frozenset(t.inputs)) for t in shape.query.residue)]
 
 
@@ -62,7 +154,12 @@ def weighed_parts(shape: Shape, sign: str = "") -> list[str]:
 
 def weighed(shape: Shape, part: JoinPart, sign: str = "") -> str:
     """One part of a joined row."""
-    weight = weight_sql(shape, part.input, sign, factors=0 if part.input is None and part.part.kind in ("rows", "count") else 1)
+    weight = weight_sql(
+        shape,
+        part.input,
+        sign,
+        factors=0 if part.input is None and part.part.kind in ("rows", "count") else 1,
+    )
     base, rows = part_sql(part), part.input is None or not shape.sides[part.input].early
     if not weight:
         return base
@@ -78,7 +175,9 @@ def weight_sql(shape: Shape, owner: int | None, sign: str = "", factors: int = 0
     """How many pairs a joined row stands for, seen from one input (None: from outside); nothing where it is one. It will be multiplied
     with so many other factors."""
     counts = [f'"{n}.n"' for n, s in enumerate(shape.sides) if s.early and n != owner]
-    if counts and len(counts) + factors > 2:  # the product of two numbers of rows, or of one and an INTEGER, fits in 64 bits
+    if (
+        counts and len(counts) + factors > 2
+    ):  # the product of two numbers of rows, or of one and an INTEGER, fits in 64 bits
         counts[0] += "::HUGEINT"
     return " * ".join([*([sign] if sign else []), *counts])
 
@@ -97,11 +196,19 @@ def _name(part: JoinPart) -> str:
     return f'"{part.name}"'
 
 
-def grouped(shape: Shape, by: Sequence[str], rows: str) -> str:
-    """Joined rows to one row per keys and some more columns."""
+PAIRS = "__pairs"
+"""The column that says how many joined rows a row was made of, for statistics."""
+ONE_EACH = "count(*)"
+"""How many joined rows there are, where each row is one; and where rows say of how many they were made."""
+AS_SAID = f'sum("{PAIRS}")'
+
+
+def grouped(shape: Shape, by: Sequence[str], rows: str, pairs: str = "") -> str:
+    """Joined rows to one row per keys and some more columns, with how many `pairs` they are where that is asked."""
     keys = [*shape.keys, *by]
     places = ", ".join(str(i + 1) for i in range(len(keys)))
-    return f"SELECT {', '.join([*keys, *combined_parts(shape)])} FROM ({rows}) GROUP BY {places}"
+    said = [f'{pairs} AS "{PAIRS}"'] if pairs else []
+    return f"SELECT {', '.join([*keys, *combined_parts(shape), *said])} FROM ({rows}) GROUP BY {places}"
 
 
 def first_instant(slot: str, step: int) -> str:

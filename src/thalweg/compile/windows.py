@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from thalweg.compile.cells import Cells, cells_of
 from thalweg.compile.derive import derive_sql
 from thalweg.compile.lifts import SLOT, combined, places
 from thalweg.expr.quoting import identifier, quoted
@@ -42,11 +43,17 @@ def result_sql(query: Query, emission: Emission, source: str) -> str:
     return _lowered_sql(query, source, quoted(emission.window_id), start, f"{start} + {window.range}")
 
 
-def _lowered_sql(query: Query, source: str, window_id: str, start: str, end: str, more: tuple[str, ...] = ()) -> str:
+def _lowered_sql(
+    query: Query, source: str, window_id: str, start: str, end: str, more: tuple[str, ...] = ()
+) -> str:
     order = sorted({k.sql for k in query.keys})
     keys = [f'"c{order.index(k.sql)}" AS "k{i}"' for i, k in enumerate(query.keys)]
     aggregates = [f'{lowered(a, TIME)} AS "a{i}"' for i, a in enumerate(query.calls)]
-    window = [f'{window_id} AS "window_id"', f'make_timestamp({start}) AS "window_start"', f'make_timestamp({end}) AS "window_end"']
+    window = [
+        f'{window_id} AS "window_id"',
+        f'make_timestamp({start}) AS "window_start"',
+        f'make_timestamp({end}) AS "window_end"',
+    ]
     inner = f"SELECT {', '.join([*keys, *aggregates, *window, *more])}\nFROM ({source})"
     having = f"\nWHERE {query.having}" if query.having else ""
     return f"SELECT {', '.join([outputs_sql(query), *more])}\nFROM ({inner}){having}"
@@ -100,7 +107,9 @@ def bundle_facts(source: Window, members: Sequence[Member]) -> dict[str, list[in
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
-def _bundled(number: int, source: Window, emission: Emission, derived: Derived, instances: Range) -> Iterable[tuple[int, ...]]:
+def _bundled(
+    number: int, source: Window, emission: Emission, derived: Derived, instances: Range
+) -> Iterable[tuple[int, ...]]:
     w, a, count = window_of(emission), _slots(derived, source), len(derived.pieces)
     b, up = (w.offset - source.offset) // source.slide, -(-HALF // a)
     for back in range(-(-count // a)):
@@ -128,24 +137,37 @@ def bundled(plan: Plan, inlined: frozenset[str]) -> dict[int, tuple[str, str]]:
 
 @dataclass(frozen=True)
 class WindowCrew:
-    """Queries of a pool whose results of one window are one statement over `inputs`: they make the same of its instances, of other rows."""
+    """Queries of a pool whose results of one window are one statement over `inputs`: they make the same of its instances, of other rows.
+
+    `given` are the parts that each input gives. `words` are the columns that say whose rows are whose: the words of the query-set, or the
+    cell, and then `cells` who takes it. `sql` makes results of the inputs and of "members"; `folded_sql` of what is "folded" already, by
+    what `folds` says of each part.
+    """
 
     pool: str
     emissions: tuple[int, ...]
     inputs: tuple[str, ...]
-    parts: frozenset[str]
+    given: tuple[tuple[str, ...], ...]
+    keys: tuple[str, ...]
     words: tuple[str, ...]
+    folds: dict[str, str | None]
     sql: str
+    folded_sql: str
+    cells: Cells | None = None
 
 
 def window_crews(plan: Plan) -> tuple[WindowCrew, ...]:
     """The emissions of pools of windows, by what is made of them."""
     found: dict[object, list[int]] = {}
+    asked: dict[str, object] = {}
+    alike: dict[object, int] = {}
     for i, e in enumerate(plan.emissions):
         if e.window is not None and e.bit is not None:
-            query = numbered(plan.query(e.query))
-            asked = (tuple(k.sql for k in query.keys), query.calls, query.outputs, query.having)
-            found.setdefault((e.nodes, e.window_id, e.window, e.parts, asked), []).append(i)
+            if e.query not in asked:
+                query = numbered(plan.query(e.query))
+                made = (tuple(k.sql for k in query.keys), query.calls, query.outputs, query.having)
+                asked[e.query] = alike.setdefault(made, len(alike))
+            found.setdefault((e.nodes, e.window_id, e.window, e.parts, asked[e.query]), []).append(i)
     return tuple(_window_crew(plan, tuple(some)) for some in found.values())
 
 
@@ -157,13 +179,36 @@ def _window_crew(plan: Plan, numbers: tuple[int, ...]) -> WindowCrew:
     count = len(node.keys) - node.words
     keys, words, wanted = node.keys[:count], node.keys[count:], query_parts(query)
     given = [", ".join([*node.keys, SLOT, *(f'"{p}"' for p in names)]) for names in first.parts]
-    stacked = "\nUNION ALL BY NAME ".join(f'SELECT {g} FROM "{i}"' for g, i in zip(given, inputs, strict=True))
+    stacked = "\nUNION ALL BY NAME ".join(
+        f'SELECT {g} FROM "{i}"' for g, i in zip(given, inputs, strict=True)
+    )
     on = " AND ".join([*(f"s.{w} = m.{w}" for w in words), f's.{SLOT} >= m."low"', f's.{SLOT} < m."high"'])
     picked = [*keys, SLOT, f'm."member" AS "{MEMBER}"', *combined(wanted)]
     rows = f'SELECT {", ".join(picked)}\nFROM ({stacked}) AS s JOIN "members" AS m ON {on}\nGROUP BY {places(count + 2)}'
     start = f'"slot" * {window_of(first).slide} + {window_of(first).offset}'
-    sql = _lowered_sql(query, rows, quoted(first.window_id), start, f"{start} + {window_of(first).range}", (f'"{MEMBER}"',))
-    return WindowCrew(lifted.pool, numbers, inputs, frozenset(p.name for p in wanted), words, sql)
+    sql, folded_sql = (
+        _lowered_sql(
+            query,
+            source,
+            quoted(first.window_id),
+            start,
+            f"{start} + {window_of(first).range}",
+            (f'"{MEMBER}"',),
+        )
+        for source in (rows, 'SELECT * FROM "folded"')
+    )
+    return WindowCrew(
+        pool=lifted.pool,
+        emissions=numbers,
+        inputs=inputs,
+        given=first.parts,
+        keys=tuple(k.strip('"') for k in keys),
+        words=tuple(w.strip('"') for w in words),
+        folds={p.name: p.fold for p in wanted},
+        sql=sql,
+        folded_sql=folded_sql,
+        cells=cells_of(lifted.sets) if lifted.celled else None,
+    )
 
 
 def query_parts(query: Query) -> tuple[PartColumn, ...]:
@@ -171,13 +216,21 @@ def query_parts(query: Query) -> tuple[PartColumn, ...]:
     return tuple({p.name: p for a in query.calls for p in part_columns(a, TIME)}.values())
 
 
-def _stacked(number: int, inputs: tuple[str, ...], emission: Emission, node: Fragment | Derived, parts: tuple[PartColumn, ...]) -> str:
+def _stacked(
+    number: int,
+    inputs: tuple[str, ...],
+    emission: Emission,
+    node: Fragment | Derived,
+    parts: tuple[PartColumn, ...],
+) -> str:
     """Nodes of several kinds of aggregates as one: a part that a node does not give is NULL there, and combining ignores it."""
     bounds = f'"slot" >= $low_{number} AND "slot" < $high_{number}'
     if len(inputs) == 1 and isinstance(node, Derived):
         return f'SELECT * FROM "{inputs[0]}" WHERE {bounds}'
     given = [", ".join([*node.keys, SLOT, *(f'"{p}"' for p in names)]) for names in emission.parts]
-    stacked = " UNION ALL BY NAME ".join(f'SELECT {g} FROM "{i}" WHERE {bounds}' for g, i in zip(given, inputs, strict=True))
+    stacked = " UNION ALL BY NAME ".join(
+        f'SELECT {g} FROM "{i}" WHERE {bounds}' for g, i in zip(given, inputs, strict=True)
+    )
     return f"SELECT {', '.join([*node.keys, SLOT, *combined(parts)])}\nFROM ({stacked})\nGROUP BY {places(len(node.keys) + 1)}"
 
 
@@ -189,7 +242,11 @@ def emission_steps(plan: Plan) -> dict[int, EmissionStep]:
 
 def _window_emissions(plan: Plan) -> Iterable[tuple[int, Emission]]:
     """What is emitted of windows, once for all queries that are alike."""
-    return ((i, e) for i, e in enumerate(plan.emissions) if e.window is not None and e.bit is None and e.query in plan.alike)
+    return (
+        (i, e)
+        for i, e in enumerate(plan.emissions)
+        if e.window is not None and e.bit is None and e.query in plan.alike
+    )
 
 
 def inline(plan: Plan) -> frozenset[str]:
@@ -210,4 +267,6 @@ def _emission_step(plan: Plan, number: int, emission: Emission, inlined: frozens
         derived = derive_sql(first, plan.node(first.parent).window, f"_{number}")
         return EmissionStep(number, (f"all_{first.parent}",), parts, result_sql(query, emission, derived))
     inputs = tuple(f"{'new' if isinstance(n, Derived) else 'all'}_{n.id}" for n in nodes)
-    return EmissionStep(number, inputs, parts, result_sql(query, emission, _stacked(number, inputs, emission, first, wanted)))
+    return EmissionStep(
+        number, inputs, parts, result_sql(query, emission, _stacked(number, inputs, emission, first, wanted))
+    )

@@ -42,7 +42,10 @@ class FrameSource:
     def check(self, is_new: bool) -> None:
         """Refuse a DataFrame that does not stream."""
         if not self.frame.isStreaming:
-            raise UsageError(f"stream {self.stream.name}: the DataFrame is not a streaming one", "read it with spark.readStream")
+            raise UsageError(
+                f"stream {self.stream.name}: the DataFrame is not a streaming one",
+                "read it with spark.readStream",
+            )
 
     def begin(self, whole: bool) -> None:
         """Its own source brings the rows."""
@@ -64,7 +67,9 @@ def columns_of(frame: Any) -> tuple[Column, ...]:
 def _type(name: str, spark: str) -> str:
     found = TYPES.get(spark) or (spark.upper() if spark.startswith("decimal") else None)
     if found is None:
-        raise UsageError(f"column {name} has the type {spark}", f"select columns of the types {', '.join(TYPES)}, decimal")
+        raise UsageError(
+            f"column {name} has the type {spark}", f"select columns of the types {', '.join(TYPES)}, decimal"
+        )
     return found
 
 
@@ -78,8 +83,12 @@ def _named(spark: Any, frame: Any, stream: str) -> Any:
     from pyspark.sql import DataFrame
 
     numbers = count()
-    plan = _with_names(spark._jvm, frame._jdf.queryExecution().analyzed(), lambda: f"{stream}__{next(numbers)}")
-    made = getattr(getattr(spark._jvm, "org.apache.spark.sql.classic.Dataset$"), "MODULE$").ofRows(spark._jsparkSession, plan)
+    plan = _with_names(
+        spark._jvm, frame._jdf.queryExecution().analyzed(), lambda: f"{stream}__{next(numbers)}"
+    )
+    made = getattr(getattr(spark._jvm, "org.apache.spark.sql.classic.Dataset$"), "MODULE$").ofRows(
+        spark._jsparkSession, plan
+    )
     return DataFrame(made, spark)
 
 
@@ -99,5 +108,9 @@ def _pack(stream: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
 
     for batch in batches:
         if batch.num_rows:
-            columns = [pa.array([stream]), pa.array([None], pa.string()), pa.array([pack(pa.Table.from_batches([batch]))], pa.binary())]
+            columns = [
+                pa.array([stream]),
+                pa.array([None], pa.string()),
+                pa.array([pack(pa.Table.from_batches([batch]))], pa.binary()),
+            ]
             yield pa.RecordBatch.from_arrays(columns, names=["stream", "path", "data"])

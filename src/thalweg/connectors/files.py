@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from thalweg.connectors.reading.footers import check_schema
-from thalweg.connectors.reading.texts import check_header, check_keys
+from thalweg.connectors.reading.footers import check_schema, footer_of
+from thalweg.connectors.reading.texts import check_header, check_keys, header_of
 from thalweg.connectors.source_log import all_entries
 from thalweg.errors import DataError, UsageError
 from thalweg.model.stream import Stream
@@ -52,7 +52,9 @@ class FileSource:
         for key, value in _options(self.stream).items():
             reader = reader.option(key, str(value))
         files = reader.load(_no_pattern(str(Path(self.stream.path or "").resolve())))
-        return files.select(F.lit(self.stream.name).alias("stream"), F.col("path"), F.lit(None).cast("binary").alias("data"))
+        return files.select(
+            F.lit(self.stream.name).alias("stream"), F.col("path"), F.lit(None).cast("binary").alias("data")
+        )
 
     def again(self, checkpoint: Path, taken: Consumed) -> tuple[str, ...] | None:
         """The files that Spark's log names."""
@@ -64,7 +66,12 @@ def _options(stream: Stream) -> dict[str, Any]:
     limits = {"maxFilesPerTrigger": stream.files_per_batch, "maxBytesPerTrigger": stream.bytes_per_batch}
     given = {k: v for k, v in limits.items() if v is not None} or {"maxFilesPerTrigger": 1000}
     # Without recursion Spark takes the names of folders for columns, leaves out files beside folders, and takes names for patterns.
-    return {"pathGlobFilter": GLOBS[stream.format], "maxFileAge": "36500d", "recursiveFileLookup": "true", **given}
+    return {
+        "pathGlobFilter": GLOBS[stream.format],
+        "maxFileAge": "36500d",
+        "recursiveFileLookup": "true",
+        **given,
+    }
 
 
 def _no_pattern(path: str) -> str:
@@ -81,27 +88,52 @@ def check_directory(stream: Stream) -> None:
     path = Path(stream.path or "")
     if not path.is_dir():
         what = "is a file" if path.is_file() else "does not exist"
-        hint = "give the directory that it lies in" if path.is_file() else "create it, or correct the stream's path"
+        hint = (
+            "give the directory that it lies in"
+            if path.is_file()
+            else "create it, or correct the stream's path"
+        )
         raise DataError(f"{stream.path}: the directory of stream {stream.name} {what}", hint)
     if not os.access(path, os.R_OK | os.X_OK):
-        raise DataError(f"{stream.path}: the directory of stream {stream.name} can't be listed", "give this user the right to read it")
+        raise DataError(
+            f"{stream.path}: the directory of stream {stream.name} can't be listed",
+            "give this user the right to read it",
+        )
 
 
 def check_apart(stream: Stream, written: Mapping[str, str]) -> None:
     """Refuse to write where a stream would read it: into its directory, or a folder of it that is not hidden."""
     for path, use in written.items() if stream.path else ():
         within = os.path.relpath(os.path.realpath(path), os.path.realpath(stream.path or ""))
-        if not within.startswith(("..", "_")) and not any(part.startswith((".", "_")) for part in Path(within).parts):
-            raise UsageError(f"{path}: {use} is in the directory of stream {stream.name}, which would read it", "use another directory")
+        if not within.startswith(("..", "_")) and not any(
+            part.startswith((".", "_")) for part in Path(within).parts
+        ):
+            raise UsageError(
+                f"{path}: {use} is in the directory of stream {stream.name}, which would read it",
+                "use another directory",
+            )
 
 
 def check_first_file(stream: Stream) -> None:
-    """Refuse a first file that has not the columns that are declared, unless the stream leaves bad files out."""
-    found = first_files(stream)
-    if not found or stream.on_bad_file == "skip":
-        return
+    """Refuse a first file that has not the columns that are declared: what is set aside must not be all that there is.
+
+    Where bad files are set aside, the first that can be read at all is looked at.
+    """
     checks = {"parquet": check_schema, "csv": check_header, "json": check_keys}
-    checks[stream.format](stream, str(found[0]))
+    for path in map(str, first_files(stream)):
+        if stream.on_bad_file == "stop" or _is_readable(stream, path):
+            checks[stream.format](stream, path)
+            return
+
+
+def _is_readable(stream: Stream, path: str) -> bool:
+    """Whether a file is one of its format."""
+    try:
+        if stream.format == "parquet":
+            footer_of(stream, path)
+        return stream.format != "csv" or any(header_of(stream, path))
+    except DataError:
+        return False
 
 
 def first_files(stream: Stream) -> list[Path]:
@@ -124,17 +156,38 @@ def _walk(folder: Path, pattern: str) -> Iterator[tuple[int, str, Path]]:
                 yield stat.st_mtime_ns, entry.name, Path(entry)
 
 
-_NUMBERS = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float": "FLOAT", "double": "DOUBLE"}
+_NUMBERS = {
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INT",
+    "int64": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+}
 _OTHERS = {"bool": "BOOLEAN", "string": "STRING", "large_string": "STRING", "date32[day]": "DATE"}
 
 
-def parquet_columns(path: str, stream: str) -> str:
+def parquet_columns(path: str, name: str) -> str:
     """The columns of a Parquet directory, or of one file, as a declaration, read from its first file."""
     given = Path(path)
-    found = [given] if given.is_file() else sorted(f for _, _, f in _walk(given, GLOBS["parquet"])) if given.is_dir() else []
+    found = (
+        [given]
+        if given.is_file()
+        else sorted(f for _, _, f in _walk(given, GLOBS["parquet"]))
+        if given.is_dir()
+        else []
+    )
     if not found:
-        raise UsageError(f"stream {stream}: the columns are not known", f"give columns=..., or put a Parquet file into {path}")
-    return ", ".join(f"`{f.name}` {_declared(f.name, f.type)}" for f in pq.read_schema(found[0]))
+        raise UsageError(
+            f"{name}: the columns are not known", f"give columns=..., or put a Parquet file into {path}"
+        )
+    try:
+        schema = pq.read_schema(found[0])
+    except (pa.ArrowException, OSError) as e:
+        raise UsageError(
+            f"{found[0]}: its columns can't be read", "give columns=..., or repair or remove the file"
+        ) from e
+    return ", ".join(f"`{f.name}` {_declared(f.name, f.type)}" for f in schema)
 
 
 def _declared(name: str, type_: pa.DataType) -> str:
@@ -144,5 +197,8 @@ def _declared(name: str, type_: pa.DataType) -> str:
         return f"DECIMAL({type_.precision},{type_.scale})"
     known = {**_NUMBERS, **_OTHERS}.get(str(type_))
     if known is None:
-        raise UsageError(f"column {name} has the type {type_}, which no stream can have", "declare the columns you need with columns=...")
+        raise UsageError(
+            f"column {name} has the type {type_}, which no stream can have",
+            "declare the columns you need with columns=...",
+        )
     return known

@@ -23,6 +23,7 @@ from thalweg.connectors.files import FileSource
 from thalweg.errors import UsageError
 from thalweg.model.stream import Stream
 from thalweg.state.checks import crc, damaged
+from thalweg.state.local import flush
 from thalweg.state.manifest import Consumed
 
 HINT = "give pa.table(...), or pairs of a name and a table"
@@ -97,7 +98,9 @@ class Inbox:
         """Add a table that was not taken before."""
         name, table = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
         if not isinstance(table, pa.Table):
-            raise UsageError(f"stream {self.path.name}: got {type(table).__name__} instead of an Arrow table", HINT)
+            raise UsageError(
+                f"stream {self.path.name}: got {type(table).__name__} instead of an Arrow table", HINT
+            )
         mark = "" if name is None else sha256(str(name).encode()).hexdigest()[:32]
         if not mark and self._passed:
             self._passed -= 1
@@ -113,7 +116,9 @@ class Inbox:
         newest = max((p.stat().st_mtime_ns for p in self.path.glob("*.parquet")), default=0)
         if hidden.stat().st_mtime_ns // 1_000_000 <= newest // 1_000_000:
             os.utime(hidden, ns=(newest + 2_000_000, newest + 2_000_000))
+        flush([hidden])
         hidden.replace(self.path / f"{place}.parquet")
+        flush([self.path])
         self._next += 1
         self._names |= {mark} - {""}
 

@@ -82,7 +82,9 @@ def _encoded(table: pa.Table) -> Any:
 
 def with_zone(table: pa.Table) -> pa.Table:
     """Event times are instants: mark them as UTC, also within a window, so that Spark reads TIMESTAMP."""
-    return table.cast(pa.schema([pa.field(f.name, _zoned(f.type)) for f in table.schema], table.schema.metadata))
+    return table.cast(
+        pa.schema([pa.field(f.name, _zoned(f.type)) for f in table.schema], table.schema.metadata)
+    )
 
 
 def _zoned(type_: pa.DataType) -> pa.DataType:
@@ -99,7 +101,9 @@ def read_file(path: Path) -> pa.Table:
 def _check(path: Path) -> bytes:
     data = path.read_bytes()
     if f"{crc(data):08x}" != _checksum(path.name):
-        raise StateError(f"{path}: damaged (its checksum is not the one in its name)", "restore it from a copy")
+        raise StateError(
+            f"{path}: damaged (its checksum is not the one in its name)", "restore it from a copy"
+        )
     return data
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,12 +30,18 @@ class Part:
 
 def labelled(table: pa.Table, parts: Mapping[str, Part]) -> pa.Table:
     """A table with query-sets that says whose rows are which."""
-    return table.replace_schema_metadata({MEMBERS: json.dumps({q: asdict(p) for q, p in parts.items()})})
+    return table.replace_schema_metadata(
+        {MEMBERS: json.dumps({q: {"bit": p.bit, "columns": dict(p.columns)} for q, p in parts.items()})}
+    )
 
 
 def chosen(table: pa.Table, part: Part) -> pa.Table:
     """The rows of one query."""
-    return table.select(list(part.columns.values())).take(pa.array(places(table, part.bit))).rename_columns(list(part.columns))
+    return (
+        table.select(list(part.columns.values()))
+        .take(pa.array(places(table, part.bit)))
+        .rename_columns(list(part.columns))
+    )
 
 
 def places(table: pa.Table, bit: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -48,7 +54,9 @@ def places(table: pa.Table, bit: int) -> np.ndarray[tuple[int], np.dtype[np.int6
 def counted(table: pa.Table, parts: Mapping[str, Part]) -> dict[str, int]:
     """How many rows each query has, where it has any."""
     if MEMBER in table.column_names:
-        times = np.bincount(table.column(MEMBER).to_numpy(), minlength=1 + max((p.bit for p in parts.values()), default=0))
+        times = np.bincount(
+            table.column(MEMBER).to_numpy(), minlength=1 + max((p.bit for p in parts.values()), default=0)
+        )
         return {q: int(times[p.bit]) for q, p in parts.items() if times[p.bit]}
     sets, times = np.unique(table.column(SET).to_numpy(), return_counts=True)
     found = {q: int(times[(sets & np.uint64(1 << p.bit)) != 0].sum()) for q, p in parts.items()}

@@ -64,12 +64,13 @@ def entries(log: Path, first: int, last: int) -> list[Entry]:
     return found
 
 
-def all_entries(log: Path, last: int) -> list[Entry]:
-    """All that stands in a log up to a number: in the last compact file, and in those after it. Damage is an error that names the file."""
+def all_entries(log: Path, last: int, first: int = 0) -> list[Entry]:
+    """All that stands in a log from a number up to another: in the last compact file, and in those after it. Damage is an error that names
+    the file."""
     compacts = [n for p in log.glob("*.compact") if (n := _number(p)) is not None and n <= last]
     start = max(compacts, default=-1)
-    found = [*_read(log / f"{start}.compact")] if compacts else []
-    for number in range(start + 1, last + 1):
+    found = [*_read(log / f"{start}.compact", first)] if start >= first else []
+    for number in range(max(start + 1, first), last + 1):
         path = log / str(number)
         if not path.exists():
             raise StateError(f"{path}: a file of Spark's checkpoint is missing", RESTORE)
@@ -122,7 +123,9 @@ def check_log(checkpoint: Path, committed: Mapping[str, Consumed]) -> None:
     """Refuse to go on where a log has lost files that were read: they would be read again."""
     for stream, known in committed.items():
         log = checkpoint / "sources" / stream
-        found = consumed(Consumed(), known.offset, (e for e in all_entries(log, known.offset) if e.number <= known.offset))
+        found = consumed(
+            Consumed(), known.offset, (e for e in all_entries(log, known.offset) if e.number <= known.offset)
+        )
         if found != known:
             said = f"it names {found.files:,} files, and not the {known.files:,} that were read"
             raise StateError(f"{log}: damaged log of Spark's checkpoint: {said}", RESTORE)
@@ -131,7 +134,12 @@ def check_log(checkpoint: Path, committed: Mapping[str, Consumed]) -> None:
 def check_offset(checkpoint: Path, batch: int, stream: str, last: int, known: Consumed) -> None:
     """Refuse a batch that ends where the log of its stream never was, or before what was read: files would be lost, or read again."""
     log = checkpoint / "sources" / stream
-    if last == known.offset or (last > known.offset and any((log / name).exists() for name in (str(last), f"{last}.compact"))):
+    if last == known.offset or (
+        last > known.offset and any((log / name).exists() for name in (str(last), f"{last}.compact"))
+    ):
         return
     path = checkpoint / "offsets" / str(batch)
-    raise StateError(f"{path}: damaged file of Spark's checkpoint (stream {stream} ends at {last:,}, after {known.offset:,})", RESTORE)
+    raise StateError(
+        f"{path}: damaged file of Spark's checkpoint (stream {stream} ends at {last:,}, after {known.offset:,})",
+        RESTORE,
+    )

@@ -34,7 +34,9 @@ class Remembering:
 
     def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
         """The plan of the windows."""
-        found: Forest = self._once((group, frozenset(windows), traits), lambda: self.planner.forest(group, windows, traits))
+        found: Forest = self._once(
+            (group, frozenset(windows), traits), lambda: self.planner.forest(group, windows, traits)
+        )
         return found
 
     def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
@@ -70,6 +72,16 @@ class Remembering:
         """The cost of join queries as one."""
         found: float = self._once(("together", tuple(queries)), lambda: self.planner.together(queries))
         return found
+
+    def gathers(self, pools: Sequence[Sequence[Query]]) -> bool:
+        """Whether many pools are spread over partitions."""
+        found: bool = self._once(("gathers", tuple(map(tuple, pools))), lambda: self.planner.gathers(pools))
+        return found
+
+    @property
+    def partitions(self) -> int:
+        """How many parts of the work are done at the same time."""
+        return self.planner.partitions
 
     def _once(self, key: Hashable, choose: Callable[[], Any]) -> Any:
         if key not in self.chosen:
@@ -109,12 +121,15 @@ class Ahead:
     def planner_of(self, workload: Workload, manifest: Manifest) -> Planner:
         """The planner of a workload: the one that has chosen already, if there is one."""
         ready = self._ready
-        return ready[1] if ready is not None and ready[0] is workload else self._planner_of(workload, manifest)
+        return (
+            ready[1] if ready is not None and ready[0] == workload else self._planner_of(workload, manifest)
+        )
 
     def _prepare(self) -> None:
         workload = self._asked
         try:
-            self._ready = workload, self._chosen(workload)
+            ahead = self._runner.next_workload(workload)
+            self._ready = ahead, self._chosen(ahead)
         except Exception:  # the batch will meet it too, and tell it
             self._ready = None
         self._runner.workload = workload
@@ -123,6 +138,19 @@ class Ahead:
         """A planner that has chosen all that the next plan takes, though not yet where it begins."""
         manifest, plan = self._runner.last
         planner = Remembering(self._planner_of(workload, manifest))
-        again = frozenset(q.name for q in workload.queries) if workload.settings != plan.settings else frozenset[str]()
-        advance(plan, workload.streams, workload.queries, planner, manifest.tops, manifest.frontiers, again, workload.relations)
+        again = (
+            frozenset(q.name for q in workload.queries)
+            if workload.settings != plan.settings
+            else frozenset[str]()
+        )
+        advance(
+            plan,
+            workload.streams,
+            workload.queries,
+            planner,
+            manifest.tops,
+            manifest.frontiers,
+            again,
+            workload.relations,
+        )
         return planner

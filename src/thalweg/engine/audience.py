@@ -52,7 +52,9 @@ class Audience(Generic[T]):
     def _give(self, listener: Callable[[T], None], news: T) -> None:
         try:
             listener(news)
-        except BaseException as error:  # also one that would end the process: here it would only end this thread
+        except (
+            BaseException
+        ) as error:  # also one that would end the process: here it would only end this thread
             if listener in self.listeners:
                 self.listeners.remove(listener)
             name = getattr(listener, "__qualname__", type(listener).__name__)

@@ -6,6 +6,8 @@ POINTS = (
     "ingest:start",
     "ingest:before-late-rows",
     "ingest:after-late-rows",
+    "ingest:before-bad-rows",
+    "ingest:after-bad-rows",
     "work:start",
     "work:before-state",
     "work:after-state",

@@ -20,7 +20,9 @@ def advance(
     >>> advance({"a": 15, "b": 7}, {"a": 20, "b": 7}, {"a": 5, "b": 0}, idle={"b"})
     {'a': 15, 'b': 15}
     """
-    moved = {s: _later([frontiers.get(s), None if top is None else top - delays[s]]) for s, top in tops.items()}
+    moved = {
+        s: _later([frontiers.get(s), None if top is None else top - delays[s]]) for s, top in tops.items()
+    }
     active = [moved[s] for s in moved if s not in idle]
     known = [f for f in active if f is not None]
     if known and len(known) == len(active):

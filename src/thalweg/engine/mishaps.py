@@ -21,9 +21,13 @@ _DAMAGED = re.compile(
 )
 _PATH = re.compile(r"(?<![\w:/])(/[^\s'\":]+)")
 _WORKER = re.compile(
-    r"Python worker exited|PythonWorkerFactory|org\.apache\.spark\.api\.python\.\w*Runner|java.io.EOFException", re.IGNORECASE
+    r"Python worker exited|PythonWorkerFactory|org\.apache\.spark\.api\.python\.\w*Runner|java.io.EOFException",
+    re.IGNORECASE,
 )
-_EXECUTOR = re.compile(r"ExecutorLostFailure|Lost executor|Master removed our application|All masters are unresponsive", re.IGNORECASE)
+_EXECUTOR = re.compile(
+    r"ExecutorLostFailure|Lost executor|Master removed our application|All masters are unresponsive",
+    re.IGNORECASE,
+)
 _TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 _OURS = "org.apache.spark.api.python.PythonException"
 _AWAY = (ConnectionRefusedError, ConnectionResetError, BrokenPipeError, EOFError)
@@ -53,7 +57,9 @@ def _disk(text: str, error: OSError | None = None) -> ThalwegError:
     if error is None:
         error = OSError(errno.ENOSPC, "no space left on device")
     if found is None:
-        return EnvironmentProblem(f"a disk refuses: {(error.strerror or text).lower()}", "free some space, then " + RUN_AGAIN)
+        return EnvironmentProblem(
+            f"a disk refuses: {(error.strerror or text).lower()}", "free some space, then " + RUN_AGAIN
+        )
     return disk_problem(Path(found[1].rstrip(".,;)")), error)
 
 
@@ -62,14 +68,23 @@ def _of_processes(error: BaseException, text: str, words: str) -> ThalwegError |
         return None
     if _MEMORY.search(text):
         return EnvironmentProblem(
-            "Spark ran out of memory", f"give it more (spark.driver.memory), or take fewer files a batch, then {RUN_AGAIN}{words}"
+            "Spark ran out of memory",
+            f"give it more (spark.driver.memory), or take fewer files a batch, then {RUN_AGAIN}{words}",
         )
     if _EXECUTOR.search(text):
         return EnvironmentProblem("Spark lost an executor", f"see to the cluster, then {RUN_AGAIN}{words}")
     if _WORKER.search(text):
-        return EnvironmentProblem("a Python process of Spark was ended from outside", f"is memory short? else {RUN_AGAIN}{words}")
-    if isinstance(error, _AWAY) or type(error).__name__ == "Py4JNetworkError" or "Answer from Java side is empty" in text:
-        return EnvironmentProblem("Spark's own process has ended", f"is memory short, or was it killed? {RUN_AGAIN}{words}")
+        return EnvironmentProblem(
+            "a Python process of Spark was ended from outside", f"is memory short? else {RUN_AGAIN}{words}"
+        )
+    if (
+        isinstance(error, _AWAY)
+        or type(error).__name__ == "Py4JNetworkError"
+        or "Answer from Java side is empty" in text
+    ):
+        return EnvironmentProblem(
+            "Spark's own process has ended", f"is memory short, or was it killed? {RUN_AGAIN}{words}"
+        )
     return None
 
 
@@ -78,7 +93,9 @@ def _of_checkpoint(text: str, checkpoint: Path | None) -> ThalwegError | None:
     if found:
         return StateError(f"{found[1]}: damaged file of Spark's checkpoint", RESTORE)
     if _DAMAGED.search(text):
-        return StateError(f"{checkpoint or 'the checkpoint'}: Spark's checkpoint is damaged ({_first(text)})", RESTORE)
+        return StateError(
+            f"{checkpoint or 'the checkpoint'}: Spark's checkpoint is damaged ({_first(text)})", RESTORE
+        )
     return None
 
 
@@ -107,6 +124,8 @@ def _first(text: str) -> str:
     met = _TRACE.findall(text)
     if met:
         return str(met[-1]).strip()
-    causes = [line.removeprefix("Caused by: ") for line in text.splitlines() if line.startswith("Caused by: ")]
+    causes = [
+        line.removeprefix("Caused by: ") for line in text.splitlines() if line.startswith("Caused by: ")
+    ]
     line = (causes or text.strip().splitlines() or [""])[-1 if causes else 0]
     return re.sub(r"^.*terminated with exception: | SQLSTATE: \w+", "", line).strip()

@@ -12,11 +12,12 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from thalweg.connectors.base import CHUNK_DDL
 from thalweg.errors import EnvironmentProblem
 
 SETTINGS = {
@@ -57,7 +58,9 @@ STREAMING = {
 }
 # How often a task is tried, as on a cluster.
 ATTEMPTS = 4
-JAVA_HINT = "install Java 17 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to one"
+JAVA_HINT = (
+    "install Java 17 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to one"
+)
 
 
 def check_java() -> None:
@@ -72,7 +75,9 @@ def check_java() -> None:
         raise EnvironmentProblem(f"Spark needs Java 17 or later, {java} is {found[1]}", JAVA_HINT)
 
 
-def start_spark(master: str | None = None, settings: dict[str, str] | None = None, log: Path | None = None) -> Any:
+def start_spark(
+    master: str | None = None, settings: dict[str, str] | None = None, log: Path | None = None
+) -> Any:
     """A local session by default; any master that Spark knows. Its own words go to `log`."""
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -95,7 +100,9 @@ def start_spark(master: str | None = None, settings: dict[str, str] | None = Non
             return builder.getOrCreate()
     except Exception as e:
         hint = f"check the master's address; Spark's own words are in {log}"
-        raise EnvironmentProblem(f"Spark did not start on {master or 'local[*]'}: {_first_line(e)}", hint) from e
+        raise EnvironmentProblem(
+            f"Spark did not start on {master or 'local[*]'}: {_first_line(e)}", hint
+        ) from e
 
 
 def retrying(master: str) -> str:
@@ -173,6 +180,11 @@ def own_session(spark: Any) -> Any:
     for key, value in STREAMING.items():
         own.conf.set(key, value)
     return own
+
+
+def frame_of(spark: Any, chunks: Iterable[tuple[str, str]]) -> Any:
+    """Files of streams as a DataFrame of chunks in one partition."""
+    return spark.createDataFrame([(stream, path, None) for stream, path in chunks], CHUNK_DDL).coalesce(1)
 
 
 def _first_line(error: Exception) -> str:

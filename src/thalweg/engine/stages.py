@@ -35,7 +35,12 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
         return worked_here(buckets.toArrow().to_batches(), task)
     buckets = _exchanged(buckets, task)
     if compiled(task.plan).goes_on:
-        reported = _mapped(_exchanged(_mapped(buckets, work_stage, BUCKETS, BUCKET_DDL), task), finish_stage, BUCKETS, REPORTS)
+        reported = _mapped(
+            _exchanged(_mapped(buckets, work_stage, BUCKETS, BUCKET_DDL), task),
+            finish_stage,
+            BUCKETS,
+            REPORTS,
+        )
     else:
         reported = _mapped(buckets, work_stage, BUCKETS, REPORTS)
     return reports_of(reported.toArrow().to_batches())
@@ -71,7 +76,8 @@ def finish_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _staged(
-    kernel: Callable[[Iterable[pa.RecordBatch], Task], Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch]
+    kernel: Callable[[Iterable[pa.RecordBatch], Task], Iterator[pa.RecordBatch]],
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """What a kernel makes of its task's batches."""
     task = _current_task()
@@ -106,7 +112,10 @@ def _mapped(frame: Any, stage: Stage, columns: Sequence[str], schema: str) -> An
     """A stage over a frame: `mapInArrow` with a function that the JVM knows already."""
     from pyspark.sql import DataFrame
 
-    return DataFrame(frame._jdf.mapInArrow(_described(frame.sparkSession, stage, columns, schema), False, None), frame.sparkSession)
+    return DataFrame(
+        frame._jdf.mapInArrow(_described(frame.sparkSession, stage, columns, schema), False, None),
+        frame.sparkSession,
+    )
 
 
 def _described(spark: Any, stage: Stage, columns: Sequence[str], schema: str) -> Any:

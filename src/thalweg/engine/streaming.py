@@ -12,7 +12,8 @@ from typing import Any
 from thalweg.engine.beside import Beside
 from thalweg.engine.mishaps import mishap
 from thalweg.engine.pace import Pace
-from thalweg.engine.runner import Runner, Stopping
+from thalweg.engine.progress import Stopping
+from thalweg.engine.runner import Runner
 from thalweg.errors import ThalwegError
 from thalweg.model.stream import Stream
 
@@ -29,7 +30,11 @@ class Streaming:
     """
 
     def __init__(
-        self, runner: Runner, streams: Callable[[], Streams], chunks: Callable[[Streams], Any], followed: Callable[[], None]
+        self,
+        runner: Runner,
+        streams: Callable[[], Streams],
+        chunks: Callable[[Streams], Any],
+        followed: Callable[[], None],
     ) -> None:
         self._runner, self._streams, self._chunks, self._followed = runner, streams, chunks, followed
         self._query: Any = None
@@ -50,7 +55,9 @@ class Streaming:
         streams = self._streams()
         try:
             writer = self._chunks(streams).writeStream.foreachBatch(partial(self._batch, self._number))
-            self._query = writer.option("checkpointLocation", str(self._checkpoint)).trigger(**self._trigger).start()
+            self._query = (
+                writer.option("checkpointLocation", str(self._checkpoint)).trigger(**self._trigger).start()
+            )
         except Exception as e:
             raise self._mishap(e) from e
         self.reading = streams

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from thalweg import errors
-from thalweg.state.manifest import StateFile, StepTime
+from thalweg.state.manifest import SetAside, StateFile, StepTime
 from thalweg.state.records import dumps
 
 Instants = dict[str, int | None]
@@ -19,7 +19,9 @@ class Task:
     With `look` the batch also counts distinct values, for the statistics of joins. With `near` what ingest made is so little that
     it needs no exchange: it is worked on where the job was started, as one hash range. `readable` are the paths of the streams and
     tables that the session declares: whatever the plan says, tasks read from no others. With `durable` what a task wrote is on disk
-    before it reports. `outputs` are the addresses of sinks by query, by `pool:` and pool, and by `late:` and stream.
+    before it reports. `adopted` are state files that the last manifest doesn't name: a replay made them for a query that comes with this
+    batch. In a replay `moved` says what the highest event times and the frontiers were after the batch. `outputs` are the addresses of
+    sinks by query, by `pool:` and pool, and by `late:` or `bad:` and stream.
     """
 
     batch: int
@@ -37,6 +39,8 @@ class Task:
     durable: bool = True
     fault: str | None = None
     readable: tuple[str, ...] = ()
+    adopted: tuple[StateFile, ...] = ()
+    moved: tuple[Instants, Instants] | None = None
 
     @property
     def spill(self) -> str:
@@ -46,11 +50,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Trouble:
-    """An error as data, so that it crosses from a task to the driver without a trace."""
+    """An error as data, so that it crosses from a task to the driver without a trace; `queries` are those whose fault it may be."""
 
     kind: str
     message: str
     hint: str | None = None
+    queries: tuple[str, ...] = ()
 
     @property
     def error(self) -> errors.ThalwegError:
@@ -78,25 +83,28 @@ class Made:
 @dataclass(frozen=True)
 class SideCount:
     """Of the rows that a task read, those that a side of a join chose, and the distinct values among them: of all that is kept, and of
-    each set of columns that is counted."""
+    each set of columns that is counted. `heavy` has for each such set the most frequent values, as (hash, rows that have it, rows)."""
 
     rows: int
     chosen: int
     values: int
     keys: tuple[int, ...]
+    heavy: tuple[tuple[tuple[int, int, int], ...], ...] = ()
 
 
 @dataclass(frozen=True)
 class StreamFacts:
-    """What an ingest task found in its chunks of a stream."""
+    """What an ingest task found in its chunks of a stream. `staged` are the late and the bad rows, by the name of their output."""
 
     rows: int = 0
     late: int = 0
     untimed: int = 0
     top: int | None = None
     late_by_query: dict[str, int] = field(default_factory=dict)
-    late_files: tuple[str, ...] = ()
-    bad: tuple[str, ...] = ()
+    staged: tuple[tuple[str, str], ...] = ()
+    bad_rows: int = 0
+    bad_files: int = 0
+    set_aside: tuple[SetAside, ...] = ()
     made: dict[str, Made] = field(default_factory=dict)
     sides: dict[str, tuple[SideCount, ...]] = field(default_factory=dict)
     files: int = 0
@@ -170,7 +178,16 @@ class Notes:
     def of(cls, report: Report) -> Notes:
         """Notes that go on where a report of an earlier stage ended."""
         r = report
-        return cls(r.part, r.controls, list(r.files), list(r.merged), list(r.results), dict(r.steps), dict(r.groups), r.trouble)
+        return cls(
+            r.part,
+            r.controls,
+            list(r.files),
+            list(r.merged),
+            list(r.results),
+            dict(r.steps),
+            dict(r.groups),
+            r.trouble,
+        )
 
     def time(self, step: str, rows: int, seconds: float) -> None:
         """Add to the rows and milliseconds of a named step."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from thalweg.model.query import Query
 from thalweg.model.settings import Config
@@ -32,6 +33,28 @@ class Workload:
     def settings(self) -> tuple[tuple[str, str], ...]:
         """What was set of plans."""
         return self.config.plan_settings
+
+
+LATE = "late:"
+"""Stands before the name of a stream where the name of a query could stand."""
+BAD = "bad:"
+"""The same, for rows that were set aside."""
+
+
+def outputs_beside(streams: Iterable[Stream], bad: Path) -> dict[str, str]:
+    """Where what is no result goes, by `late:` or `bad:` and stream: bad rows below a directory unless the stream says where."""
+    late = {f"{LATE}{s.name}": s.late_rows for s in streams if s.late_rows}
+    return late | {f"{BAD}{s.name}": s.bad_rows or str(bad / s.name) for s in streams}
+
+
+def without(workload: Workload, names: Collection[str]) -> Workload:
+    """A workload less some queries."""
+    if not names:
+        return workload
+    outputs = {n: address for n, address in workload.outputs.items() if n not in names}
+    return replace(
+        workload, queries=tuple(q for q in workload.queries if q.name not in names), outputs=outputs
+    )
 
 
 # The planner of a workload, by what the last batch left behind.

@@ -59,7 +59,9 @@ def mode_chart(view: WindowGroup, mode: str, papers: bool) -> Chart:
         return Chart((), (), only_cost(c, papers))
     costs = [c.engine, *([c.paper] if papers else [])]
     heads = ("engine: updates a batch", *([f"paper: events in {period_text(c)}"] if papers else []))
-    rows = tuple((m, m == chosen, tuple(_bar(x[m], max(x.values()), x["naive"]) for x in costs)) for m in MODES)
+    rows = tuple(
+        (m, m == chosen, tuple(_bar(x[m], max(x.values()), x["naive"]) for x in costs)) for m in MODES
+    )
     return Chart(heads, rows, reason(view, chosen))
 
 
@@ -72,7 +74,10 @@ def plans_chart(view: JoinView) -> Chart:
     plans = all_plans(view)
     shown = [p for i, p in enumerate(plans) if i < SHOWN or mark(view, p).strip()]
     most, least = max(p.estimate.nanos for p in shown) or 1.0, plans[0].estimate.nanos
-    bars = [Bar(p.estimate.nanos / most, f"{millis(p.estimate.nanos)} ms ({times(p.estimate.nanos, least)})") for p in shown]
+    bars = [
+        Bar(p.estimate.nanos / most, f"{millis(p.estimate.nanos)} ms ({times(p.estimate.nanos, least)})")
+        for p in shown
+    ]
     rows = tuple((plan_text(p), bool(mark(view, p).strip()), (b,)) for p, b in zip(shown, bars, strict=True))
     return Chart((f"work per second of stream, {len(shown)} of {len(plans)} plans",), rows, join_reason(view))
 

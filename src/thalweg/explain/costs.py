@@ -15,7 +15,7 @@ from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.groups import Kind
 from thalweg.optimizer.plan_windows import MODES, costs, factors
 from thalweg.optimizer.planner import WindowPlanner, features_of
-from thalweg.optimizer.units import counting_unit, in_units
+from thalweg.optimizer.units import Scale, counting_unit
 from thalweg.plan.groups import Group
 from thalweg.statistics.records import InputStatistics, JoinStatistics
 
@@ -24,25 +24,31 @@ ENDLESS = 3_600.0
 """The least seconds that a window without end is taken for; it is at least a hundred instants."""
 
 
-def mode_costs(group: Group, kind: Kind, planner: WindowPlanner, expected: Collection[StepEstimate]) -> ModeCosts:
+def mode_costs(
+    group: Group, kind: Kind, planner: WindowPlanner, expected: Collection[StepEstimate]
+) -> ModeCosts:
     """The costs of all modes beside that of the steps in force."""
     unit, size = counting_unit(kind.windows)
     forests = {mode: forest_of(mode, group, kind, planner) for mode in MODES}
     return ModeCosts(
         unit=unit,
         size=size,
-        period=period(in_units(w, size) for w in kind.windows),
+        period=period(map(Scale(size).down, kind.windows)),
         paper={str(m): c for m, c in costs(kind.windows, kind.traits, features_of(planner.config)).items()},
         engine={mode: planner.cost(group, forest, kind.traits) for mode, forest in forests.items()},
         factors=factors(kind.windows, kind.traits),
         current=sum(e.cost for e in expected),
-        same=tuple(mode for mode, forest in forests.items() if _meaning(forest) == _meaning(e.step for e in expected)),
+        same=tuple(
+            mode for mode, forest in forests.items() if _meaning(forest) == _meaning(e.step for e in expected)
+        ),
     )
 
 
 def forest_of(mode: str, group: Group, kind: Kind, planner: WindowPlanner) -> Forest:
     """The plan that a mode makes under the planner's statistics."""
-    return replace(planner, config=replace(planner.config, windows=mode)).forest(group, kind.windows, kind.traits)
+    return replace(planner, config=replace(planner.config, windows=mode)).forest(
+        group, kind.windows, kind.traits
+    )
 
 
 def known_statistics(group: Group, planner: WindowPlanner) -> KnownStatistics:
@@ -60,7 +66,10 @@ def paper_costs(query: Query, statistics: JoinStatistics, method: str) -> dict[s
     if query.every is None:
         return {}
     equated = {t.inputs[0] for e in query.equalities for t in (e.left, e.right)}
-    endless, pairs = max(ENDLESS, 100 * query.every / SECOND), zip(query.inputs, statistics.inputs, strict=True)
+    endless, pairs = (
+        max(ENDLESS, 100 * query.every / SECOND),
+        zip(query.inputs, statistics.inputs, strict=True),
+    )
     streams = [_stream(given, known, n in equated, endless) for n, (given, known) in enumerate(pairs)]
     found = early_costs(streams, join=NESTED_LOOP if method == "loop" else HASH)
     return dict(sorted(found.items(), key=lambda c: c[1]))

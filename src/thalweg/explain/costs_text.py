@@ -55,7 +55,11 @@ def reason(view: WindowGroup, chosen: str | None) -> str:
     if c.engine[winner] < c.current * 0.995:
         return f"{what}; {winner} would cost {ratio(c.engine[winner], c.engine['naive'])} of naive"
     others = [m for m in c.same if m != chosen]
-    return f"{what}; {joined(others)} {'makes' if len(others) == 1 else 'make'} the same plan" if others else f"{what}; no mode costs less"
+    return (
+        f"{what}; {joined(others)} {'makes' if len(others) == 1 else 'make'} the same plan"
+        if others
+        else f"{what}; no mode costs less"
+    )
 
 
 def _because(view: WindowGroup) -> str:
@@ -67,7 +71,9 @@ def _because(view: WindowGroup) -> str:
     roots = sum(s.source is None for s in view.steps)
     said = [f"{counted(roots, 'window')} read{'s' if roots == 1 else ''} the rows"]
     if derived:
-        span = f"{min(derived):,}" if min(derived) == max(derived) else f"{min(derived):,} to {max(derived):,}"
+        span = (
+            f"{min(derived):,}" if min(derived) == max(derived) else f"{min(derived):,} to {max(derived):,}"
+        )
         said.append(f"{len(derived)} combine{'s' if len(derived) == 1 else ''} {span} instances of another")
     if totals:
         said.append(f"{totals} subtract{'s' if totals == 1 else ''} running totals")

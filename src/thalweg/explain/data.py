@@ -23,7 +23,10 @@ def plan_data(view: PlanView) -> dict[str, Any]:
         "fragments": [node_data(n) for n in view.nodes],
         "windows": _windows(view.groups),
         "alike": [list(names) for names in view.alike if len(names) > 1],
-        "shares": {q: rounded({"cost": s.cost, "work_ms": s.nanos / 1e6, "state_rows": s.state_rows}) for q, s in shares(view).items()},
+        "shares": {
+            q: rounded({"cost": s.cost, "work_ms": s.nanos / 1e6, "state_rows": s.state_rows})
+            for q, s in shares(view).items()
+        },
     }
     if view.pools:
         data["pools"] = [_pool(p) for p in view.pools]
@@ -38,7 +41,8 @@ def plan_data(view: PlanView) -> dict[str, Any]:
 def _pool(view: PoolView) -> dict[str, Any]:
     costs = {"together_ms": view.together / 1e6, "apart_ms": view.apart / 1e6}
     marginal = {} if view.marginal is None else {"marginal_ms": view.marginal / 1e6}
-    return {"id": view.id, "queries": list(view.queries), **rounded({**costs, **marginal})}
+    commons = {} if view.commons is None else {"commons": {"id": view.commons[0], "pools": view.commons[1]}}
+    return {"id": view.id, "queries": list(view.queries), **rounded({**costs, **marginal}), **commons}
 
 
 def _windows(groups: tuple[WindowGroup, ...]) -> dict[str, Any]:
@@ -85,7 +89,12 @@ def _current(costs: ModeCosts) -> dict[str, Any]:
 def _statistics(known: KnownStatistics, chosen: bool) -> dict[str, Any]:
     """`share` is of the rows that conditions choose, where there are any."""
     v, f = known.values, known.figures
-    origins = {"rate": f.rate, **({"share": f.share} if chosen else {}), "keys": f.keys, "batch_seconds": f.batch}
+    origins = {
+        "rate": f.rate,
+        **({"share": f.share} if chosen else {}),
+        "keys": f.keys,
+        "batch_seconds": f.batch,
+    }
     return {
         "rate": v.rate,
         **({"share": float(f"{f.share.value:.2g}")} if chosen else {}),
@@ -101,7 +110,10 @@ def _traits(traits: Traits) -> list[str]:
 
 def _window(window: Window, size: int) -> dict[str, Any]:
     lengths = {"range": window.range, "slide": window.slide, "offset": window.offset}
-    return {"window": str(window), **{k: v // size if v % size == 0 else v / size for k, v in lengths.items()}}
+    return {
+        "window": str(window),
+        **{k: v // size if v % size == 0 else v / size for k, v in lengths.items()},
+    }
 
 
 def _result(result: Result) -> dict[str, Any]:

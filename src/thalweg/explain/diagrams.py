@@ -73,14 +73,22 @@ def group_diagram(view: WindowGroup, name: str) -> Diagram:
     keys = {s.id: f"{name}w{i}" for i, s in enumerate(view.steps)}
     most = max((s.expected.cost for s in view.steps), default=1.0) or 1.0
     v, stream = view.statistics.values, view.group.stream
-    rows = Box(f"{name}rows", "rows", cut(f"rows of {stream}", 26), (f"{number(v.rate * v.batch / 1e6)} a batch",), f"rows of {stream}")
+    rows = Box(
+        f"{name}rows",
+        "rows",
+        cut(f"rows of {stream}", 26),
+        (f"{number(v.rate * v.batch / 1e6)} a batch",),
+        f"rows of {stream}",
+    )
     asked = f"{listed(view.aggregates, 90) or 'groups'} for {listed(view.queries, 60)}"
     return Diagram(
         title=heading(view),
         notes=(asked, statistics_text(view.statistics)),
         root=rows.key,
         boxes=(rows, *(_window(s, keys[s.id], most) for s in view.steps)),
-        edges=tuple(Edge(keys[s.source] if s.source else rows.key, keys[s.id], edge_label(s)) for s in view.steps),
+        edges=tuple(
+            Edge(keys[s.source] if s.source else rows.key, keys[s.id], edge_label(s)) for s in view.steps
+        ),
     )
 
 
@@ -89,12 +97,18 @@ def _window(view: NodeView, key: str, most: float) -> Box:
     e, name = view.expected, str(view.window)
     kept = f", {number(e.state_rows)} kept" if e.state_rows else ""
     users = "factor window" if view.factor else listed(view.given or view.queries, FITS)
-    lines = [f"{number(e.rows_out)} rows{kept}, cost {number(e.cost)}", *_ran(view.measured, view.inside), users]
+    lines = [
+        f"{number(e.rows_out)} rows{kept}, cost {number(e.cost)}",
+        *_ran(view.measured, view.inside),
+        users,
+    ]
     how = "from the rows" if view.source is None else f"{view.combined:,} instances combined ({view.how})"
     hint = f"{view.window}: {how}; reads {number(e.rows_in)} rows a batch; for {', '.join(view.queries)}"
     shown = name if len(name) <= 23 else cut(window_text(view.window), 25)
     kind = "factor" if view.factor else "old" if view.ending else "asked"
-    return Box(key, kind, shown, tuple(cut(x, FITS) for x in lines), hint, e.cost / most, len(view.queries), view.id)
+    return Box(
+        key, kind, shown, tuple(cut(x, FITS) for x in lines), hint, e.cost / most, len(view.queries), view.id
+    )
 
 
 def edge_label(view: NodeView) -> str:
@@ -109,7 +123,13 @@ def edge_label(view: NodeView) -> str:
 def join_diagram(view: JoinView, alike: Sequence[str], name: str) -> Diagram:
     """Streams, what is kept of them, the join, its results; plans that hand over to each other give into the same results."""
     q, also = view.query, f" (alike: {listed(alike, 60)})" if len(alike) > 1 else ""
-    root = Box(f"{name}out", "results", cut(f"results of {q.name}", JOIN_FITS - 6), (cut(result_text(view), JOIN_FITS),), q.text)
+    root = Box(
+        f"{name}out",
+        "results",
+        cut(f"results of {q.name}", JOIN_FITS - 6),
+        (cut(result_text(view), JOIN_FITS),),
+        q.text,
+    )
     boxes, edges = [root], []
     for k, run in enumerate(view.runs):
         own = f"{name}r{k}"
@@ -137,7 +157,11 @@ def _side(view: JoinView, run: JoinRun, number_: int, side: NodeView, key: str) 
     kept, others = side.fragment, [q for q in side.queries if q != view.query.name]
     per = f" per {short_duration(kept.slot)}" if kept.early and not kept.static else ""
     lines = [f"{'by ' if kept.early else ''}({columns_text(side)}){per}"]
-    lines.append(f"shared with {listed(others, JOIN_FITS - 12)}" if others else f"{read_as(view, run, side)}for this query alone")
+    lines.append(
+        f"shared with {listed(others, JOIN_FITS - 12)}"
+        if others
+        else f"{read_as(view, run, side)}for this query alone"
+    )
     kind = "old" if run.ending else "set" if kept.early else "kept"
     name = "partial aggregates" if kept.early else "rows"
     shown = tuple(cut(x, JOIN_FITS) for x in [*lines, *_ran(side.measured)])
@@ -158,7 +182,9 @@ def _join(view: JoinView, run: JoinRun, key: str) -> Box:
     met = [f"in the order {order_text(view, run.cost)}"] if len(run.sides) > 2 else []
     lines = tuple(cut(x, JOIN_FITS) for x in [on, *met, cost, *span, *_ran(run.measured)])
     hint = "; ".join([on, *met, *span])
-    return Box(key, "old" if run.ending else "asked", cut(run_title(run), 32), lines, hint, None, len(run.queries))
+    return Box(
+        key, "old" if run.ending else "asked", cut(run_title(run), 32), lines, hint, None, len(run.queries)
+    )
 
 
 def result_text(view: JoinView) -> str:

@@ -70,7 +70,9 @@ class Explanation:
         return flowchart(self.view)
 
 
-def explain(plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None) -> Explanation:
+def explain(
+    plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None
+) -> Explanation:
     """Explain a plan, or the part of it that one query uses, by what the planner knows.
 
     With the manifest of the last batch, what it measured stands beside what was expected.
@@ -78,7 +80,9 @@ def explain(plan: Plan, planner: WindowPlanner, query: str | None = None, measur
     return Explanation(plan_view(plan, planner, query, measured))
 
 
-def plan_view(plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None) -> PlanView:
+def plan_view(
+    plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None
+) -> PlanView:
     """What is to be said of a plan."""
     last = LastBatch(measured)
     views = node_views(plan, planner, last)
@@ -112,5 +116,9 @@ def _results(plan: Plan) -> tuple[Result, ...]:
     statements |= {i: crew.sql for crew in window_crews(plan) for i in crew.emissions}
     leaders = {name: first for first, names in plan.alike.items() for name in names}
     numbers = {(e.query, e.window_id, e.begin, e.until): i for i, e in enumerate(plan.emissions)}
-    found = [(e, numbers[leaders[e.query], e.window_id, e.begin, e.until]) for e in plan.emissions if e.window is not None]
+    found = [
+        (e, numbers[leaders[e.query], e.window_id, e.begin, e.until])
+        for e in plan.emissions
+        if e.window is not None
+    ]
     return tuple(Result(e, statements[i], together.get(i)) for e, i in found)

@@ -9,24 +9,52 @@ from thalweg.compile.evaluations import EVALUATIONS
 
 WORDS: tuple[tuple[str, str, str], ...] = (
     ("engine", r"costs +engine", "hash-table updates in a batch"),
-    ("paper, R", r"paper, R =", "events in a period R, the least common multiple of the ranges, at one per time unit"),
-    ("rows in, rows out", r"rows in ", "expected per batch; state rows: kept between batches; cost: hash-table updates in a batch"),
-    ("measured, ms", r"state +measured", "of the last batch, added over its tasks; ·: measured with the results of its query"),
+    (
+        "paper, R",
+        r"paper, R =",
+        "events in a period R, the least common multiple of the ranges, at one per time unit",
+    ),
+    (
+        "rows in, rows out",
+        r"rows in ",
+        "expected per batch; state rows: kept between batches; cost: hash-table updates in a batch",
+    ),
+    (
+        "measured, ms",
+        r"state +measured",
+        "of the last batch, added over its tasks; ·: measured with the results of its query",
+    ),
     (
         "all, sparse, prefix",
         r"[├└]─ .* (?:all|sparse|prefix) ",
         "how instances of the source are combined: all, as few as cover, or by running totals",
     ),
-    ("factor", r"\(factor\)", "a window that no query asks for: others are cheaper to compute from it than from the rows"),
-    ("partials", r" partials  ", "distinct values of what partial aggregates are kept by; join keys: of what is equated"),
+    (
+        "factor",
+        r"\(factor\)",
+        "a window that no query asks for: others are cheaper to compute from it than from the rows",
+    ),
+    (
+        "partials",
+        r" partials  ",
+        "distinct values of what partial aggregates are kept by; join keys: of what is equated",
+    ),
     ("instant", r"\binstants?\b", "a time at which results of a join are given out, a multiple of EVERY"),
     ("LAP", r"\bLAP\b", "late aggregation: all inputs are kept as rows, and joined rows aggregated"),
-    ("EAP", r"\bEAP\d", "early aggregation, a digit per input: 1 partially aggregated before the shuffle, 0 kept as rows"),
+    (
+        "EAP",
+        r"\bEAP\d",
+        "early aggregation, a digit per input: 1 partially aggregated before the shuffle, 0 kept as rows",
+    ),
     *((e.name, rf"(?:LAP|EAP\d+) {e.name}", e.words) for e in EVALUATIONS.values() if e.name != "rows"),
     ("ms/s", r"\bms/s", "work per second of stream; state rows, bytes: kept; pairs/s: joined rows made"),
     ("of best", r"of best", "beside the cheapest plan; >: in force; <: until the handover is over"),
     ("by the paper", r"by the paper:", "the plans by the formulas of early aggregation, beside its cheapest"),
-    ("share", r"cost +share", "of the cost of all windows, or of all joins; what several queries use is split evenly"),
+    (
+        "share",
+        r"cost +share",
+        "of the cost of all windows, or of all joins; what several queries use is split evenly",
+    ),
 )
 """A word, where it occurs, and what it means."""
 

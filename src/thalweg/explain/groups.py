@@ -23,11 +23,17 @@ from thalweg.plan.groups import Group
 from thalweg.plan.nodes import TIME, Fragment, Plan
 
 
-def window_groups(plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], one: str | None) -> tuple[WindowGroup, ...]:
+def window_groups(
+    plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], one: str | None
+) -> tuple[WindowGroup, ...]:
     """The windows of a plan by (stream, predicate, keys) and kind of aggregates, or those that one query uses."""
     reader = _Reader(plan, planner, views)
     pools = {name: group for name, (group, _) in places_of(plan, plan.emissions).items()}
-    groups = {g: queries for g, queries in grouped(plan.queries, pools).items() if one is None or one in (q.name for q in queries)}
+    groups = {
+        g: queries
+        for g, queries in grouped(plan.queries, pools).items()
+        if one is None or one in (q.name for q in queries)
+    }
     found = [view for group, queries in groups.items() for view in reader.views(group, queries)]
     return tuple(found if one is None else (_part_of(g, one) for g in found if one in g.queries))
 
@@ -57,7 +63,7 @@ class _Reader:
         found: dict[Group, list[Node]] = {}
         for node in filter(self.plan.has_windows, self.plan.nodes):
             lifted = node if isinstance(node, Fragment) else self.plan.fragment(node.base)
-            found.setdefault(Group(lifted.source, lifted.where, lifted.columns, lifted.pool, lifted.words), []).append(node)
+            found.setdefault(lifted.group, []).append(node)
         return found
 
     def views(self, group: Group, queries: list[Query]) -> Iterable[WindowGroup]:
@@ -70,7 +76,9 @@ class _Reader:
         expected = window_estimates(self.plan, self.planner, group, kind.traits, nodes)
         return WindowGroup(
             group=group,
-            keys=tuple(worded(k) for k in sorted({k.expr for k in kind.queries[0].keys}, key=lambda k: k.sql)),
+            keys=tuple(
+                worded(k) for k in sorted({k.expr for k in kind.queries[0].keys}, key=lambda k: k.sql)
+            ),
             where=_conditions(kind) if group.pool else tuple(map(conjunct, kind.queries[0].where)),
             queries=tuple(q.name for q in kind.queries),
             aggregates=_calls(kind),
@@ -90,7 +98,11 @@ def _conditions(kind: Kind) -> tuple[str, ...]:
 def _with(view: NodeView, e: StepEstimate) -> NodeView:
     """A node with what windows make of it; a join may need its state for longer."""
     kept = max(e.state_rows, view.expected.state_rows)
-    return replace(view, combined=e.step.combined, expected=Expected(e.rows_in, e.rows_out, kept, e.cost, view.expected.nanos))
+    return replace(
+        view,
+        combined=e.step.combined,
+        expected=Expected(e.rows_in, e.rows_out, kept, e.cost, view.expected.nanos),
+    )
 
 
 def _is_of(node: Node, kind: Kind, kinds: tuple[Kind, ...]) -> bool:
@@ -103,5 +115,7 @@ def _is_of(node: Node, kind: Kind, kinds: tuple[Kind, ...]) -> bool:
 def _calls(kind: Kind) -> tuple[str, ...]:
     """The aggregates of a kind as SQL."""
     names = {p.name for p in kind.parts}
-    calls = (a for q in kind.queries for a in q.calls if names.issuperset(p.name for p in part_columns(a, TIME)))
+    calls = (
+        a for q in kind.queries for a in q.calls if names.issuperset(p.name for p in part_columns(a, TIME))
+    )
     return tuple(dict.fromkeys(map(call_text, calls)))

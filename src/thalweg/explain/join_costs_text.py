@@ -9,7 +9,7 @@ from thalweg.explain.model import JoinView
 from thalweg.explain.words import counted, joined, listed, number, ratio
 from thalweg.optimizer.join_plans import Considered
 
-MOST = 12
+MOST = 13
 """Plans that are shown unless all are asked for."""
 
 LATE = "LAP snapshot"
@@ -22,7 +22,11 @@ WIDTHS = (9, 9, 12, 9, 9, 10, 9)
 def join_cost_lines(view: JoinView, width: int, every: bool = False, papers: bool = False) -> Iterator[str]:
     """A table of the plans, cheapest first, then the reasons, and the paper's view if wanted."""
     plans = all_plans(view)
-    shown = plans if every or len(plans) <= MOST else [p for i, p in enumerate(plans) if i < MOST - 1 or mark(view, p).strip()]
+    shown = (
+        plans
+        if every or len(plans) <= MOST
+        else [p for i, p in enumerate(plans) if i < MOST - 1 or mark(view, p).strip()]
+    )
     names = max(len(_named(view, p)) for p in plans) + 2
     yield f"{'plans':<{names}}" + "".join(f"{h:>{w}}" for h, w in zip(HEADS, WIDTHS, strict=True))
     for p in shown:
@@ -30,6 +34,8 @@ def join_cost_lines(view: JoinView, width: int, every: bool = False, papers: boo
     if len(shown) < len(plans):
         yield f"... and {counted(len(plans) - len(shown), 'more plan')}, in the verbose form"
     yield from wrap(join_reason(view), width)
+    for idle in view.idle:
+        yield from wrap(idle, width)
     if papers and view.paper:
         yield paper_line(view, width)
 
@@ -37,7 +43,7 @@ def join_cost_lines(view: JoinView, width: int, every: bool = False, papers: boo
 def all_plans(view: JoinView) -> list[Considered]:
     """Those that the settings leave open and those that run, cheapest first."""
     running = [r.cost for r in view.runs]
-    others = [p for p in view.plans if not any(_same(r, p) for r in running)]
+    others = [p for p in (*view.plans, *view.listed) if not any(_same(r, p) for r in running)]
     return sorted([*others, *running], key=lambda p: p.estimate.nanos)
 
 
@@ -49,7 +55,11 @@ def mark(view: JoinView, plan: Considered) -> str:
 
 
 def _same(a: Considered, b: Considered) -> bool:
-    return (a.choice.early, a.choice.evaluate, a.choice.method) == (b.choice.early, b.choice.evaluate, b.choice.method)
+    return (a.choice.early, a.choice.evaluate, a.choice.method) == (
+        b.choice.early,
+        b.choice.evaluate,
+        b.choice.method,
+    )
 
 
 def plan_text(plan: Considered) -> str:
@@ -102,8 +112,19 @@ def join_reason(view: JoinView) -> str:
     if not _same(best, current):
         return "; ".join([f"{plan_text(best)} would cost {part} of {plan_text(current)}, which runs", *said])
     if best.estimate.nanos < current.estimate.nanos * CLEARLY:
-        return "; ".join([f"it would cost {part} if its inputs met in the order {order_text(view, best)}", *said])
-    return "joined rows have this one plan" if view.query.every is None else "; ".join([_won(view), *said])
+        return "; ".join(
+            [f"it would cost {part} if its inputs met in the order {order_text(view, best)}", *said]
+        )
+    return "; ".join([_joined_rows(view) if view.query.every is None else _won(view), *said])
+
+
+def _joined_rows(view: JoinView) -> str:
+    """Joined rows are found by hash where columns are equated; nested loops are taken if they are asked for."""
+    if not view.listed:
+        return "rows have this one plan" if view.query.passes else "joined rows have this one plan"
+    (loop,) = view.listed
+    part = ratio(view.run.cost.estimate.nanos, loop.estimate.nanos)
+    return f"by hash they cost {part} of nested loops, which plan.join = loop would take"
 
 
 def order_text(view: JoinView, plan: Considered) -> str:
@@ -112,7 +133,9 @@ def order_text(view: JoinView, plan: Considered) -> str:
     order = {m.fresh: ", ".join(names[n] for n in m.inputs) for m in plan.choice.order}
     if len(set(order.values())) < 2:
         return next(iter(order.values()), ", ".join(names))
-    return "; ".join(f"{met} for new rows of {names[fresh]}" for fresh, met in order.items() if fresh is not None)
+    return "; ".join(
+        f"{met} for new rows of {names[fresh]}" for fresh, met in order.items() if fresh is not None
+    )
 
 
 def _settings(view: JoinView) -> str:
@@ -145,4 +168,6 @@ def most_saved(best: Considered, other: Considered) -> tuple[str, float]:
 def paper_line(view: JoinView, width: int) -> str:
     """The plans by the early-aggregation paper, beside its best."""
     least = min(view.paper.values())
-    return "by the paper: " + listed([f"{name} {times(cost, least)}" for name, cost in view.paper.items()], width - 14)
+    return "by the paper: " + listed(
+        [f"{name} {times(cost, least)}" for name, cost in view.paper.items()], width - 14
+    )

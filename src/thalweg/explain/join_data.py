@@ -10,6 +10,8 @@ from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
 from thalweg.explain.node_data import expected_data, hashed, measured_data, node_data
 from thalweg.optimizer.join_plans import Considered, JoinChoice
 from thalweg.plan.join_order import Meeting
+from thalweg.statistics.known import Figure
+from thalweg.statistics.records import Heavy
 
 
 def join_data(view: JoinView) -> dict[str, Any]:
@@ -30,6 +32,7 @@ def join_data(view: JoinView) -> dict[str, Any]:
         "runs": [_run(r, view) for r in view.runs],
         "plans": [_plan(view, p) for p in all_plans(view)],
         "settings": list(view.settings),
+        "without_effect": list(view.idle),
         "best": _choice(view, view.freely.choice),
         "reason": join_reason(view),
         "paper_costs": {name: round(cost, 3) for name, cost in view.paper.items()},
@@ -53,6 +56,7 @@ def _input(view: InputView, side: NodeView) -> dict[str, Any]:
         **({} if given.is_stream else {"rows": s.rows}),
         "keys": s.keys,
         "sets": s.sets,
+        "equated": [_values(columns, count, heavy) for columns, count, heavy in f.equated],
         "share": float(f"{f.share.value:.2g}"),
         "origins": {
             "rate" if given.is_stream else "rows": f.rows.origin.value,
@@ -61,6 +65,17 @@ def _input(view: InputView, side: NodeView) -> dict[str, Any]:
             "sets": f.sets.origin.value,
         },
         "side": side.id,
+    }
+
+
+def _values(columns: tuple[str, ...], count: Figure, heavy: Heavy) -> dict[str, Any]:
+    """Distinct values of equated columns, and the shares of rows that the frequent ones have."""
+    frequent = [float(f"{share:.2g}") for _, share in heavy]
+    return {
+        "columns": list(columns),
+        "values": float(f"{count.value:.2g}"),
+        "frequent": frequent,
+        "origin": count.origin.value,
     }
 
 
@@ -75,7 +90,10 @@ def _partitioning(view: JoinView) -> dict[str, Any]:
     pairs = [(i.given.alias, s.fragment) for i, s in zip(view.inputs, view.run.sides, strict=True)]
     axes = range(max((len(side.route) for _, side in pairs), default=0))
     return {
-        "axes": [{alias: by for alias, side in pairs if side.route and (by := hashed(side)[n]) is not None} for n in axes],
+        "axes": [
+            {alias: by for alias, side in pairs if side.route and (by := hashed(side)[n]) is not None}
+            for n in axes
+        ],
         "whole": [alias for alias, side in pairs if not side.route],
     }
 
@@ -93,7 +111,10 @@ def _choice(view: JoinView, choice: JoinChoice) -> dict[str, Any]:
 
 def _meeting(view: JoinView, meeting: Meeting) -> dict[str, Any]:
     names = [i.alias for i in view.query.inputs]
-    return {"fresh": None if meeting.fresh is None else names[meeting.fresh], "inputs": [names[n] for n in meeting.inputs]}
+    return {
+        "fresh": None if meeting.fresh is None else names[meeting.fresh],
+        "inputs": [names[n] for n in meeting.inputs],
+    }
 
 
 def _run(run: JoinRun, view: JoinView) -> dict[str, Any]:

@@ -7,13 +7,35 @@ from textwrap import wrap
 
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.explain.join_costs_text import join_cost_lines, order_text
-from thalweg.explain.join_words import aggregate_text, columns_text, condition_texts, having_text, kept_text, key_texts, together_texts
+from thalweg.explain.join_words import (
+    aggregate_text,
+    columns_text,
+    condition_texts,
+    equated_text,
+    having_text,
+    kept_text,
+    key_texts,
+    together_texts,
+)
 from thalweg.explain.measured_text import measured_lines
 from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
-from thalweg.explain.words import INDENT, WIDTH, cut, duration, joined, labelled, listed, moment, number, share_text
+from thalweg.explain.words import (
+    INDENT,
+    WIDTH,
+    cut,
+    duration,
+    joined,
+    labelled,
+    listed,
+    moment,
+    number,
+    share_text,
+    short_id,
+)
 from thalweg.expr.wording import conjunct
 from thalweg.model.query import window_text
 from thalweg.model.windows import duration_text
+from thalweg.statistics.records import Values
 
 
 def join_lines(view: JoinView, verbose: bool = False, papers: bool = False) -> Iterator[str]:
@@ -35,6 +57,8 @@ def join_lines(view: JoinView, verbose: bool = False, papers: bool = False) -> I
 
 def join_heading(view: JoinView) -> str:
     """The query and what it joins."""
+    if len(view.query.inputs) == 1 and view.query.passes:
+        return f"{view.query.name}: rows of {view.query.stream}"
     return f"{view.query.name}: join of {joined([f'{i.source} {i.alias}' for i in view.query.inputs])}"
 
 
@@ -50,11 +74,32 @@ def _inputs(view: JoinView) -> Iterator[str]:
         if i.given.where:
             where = f"where {' and '.join(map(conjunct, i.given.where))}: {share_text(i.figures.share)}"
             yield from wrap(where, WIDTH, initial_indent=INDENT * 4, subsequent_indent=INDENT * 5)
+        if values := values_text(i, view):
+            yield from wrap(values, WIDTH, initial_indent=INDENT * 4, subsequent_indent=INDENT * 5)
+
+
+def values_text(view: InputView, join: JoinView) -> str:
+    """The values of what is equated, where some are frequent or there is more than one class of it."""
+    found = [
+        (columns, v) for columns, v in view.statistics.equated if v.heavy or len(view.statistics.equated) > 1
+    ]
+    return "; ".join(
+        f"{equated_text(join.query, columns)}: {number(v.count)} values{_frequent(v)}" for columns, v in found
+    )
+
+
+def _frequent(values: Values) -> str:
+    if not values.heavy:
+        return ""
+    most, of = max(share for _, share in values.heavy), sum(share for _, share in values.heavy)
+    several = f", {len(values.heavy)} of them in {of:.0%}" if len(values.heavy) > 1 else ""
+    return f", one in {most:.0%} of the rows{several}"
 
 
 def input_text(view: InputView) -> str:
     """An input as the query has it."""
-    return f"{view.given.source} AS {view.given.alias} {window_text(view.given) or '(table)'}"
+    window = window_text(view.given) if view.given.is_stream else "(table)"
+    return f"{view.given.source} AS {view.given.alias} {window}".rstrip()
 
 
 def origins_text(view: InputView) -> str:
@@ -62,14 +107,24 @@ def origins_text(view: InputView) -> str:
     f, what = view.figures, "rate" if view.given.is_stream else "rows"
     if f.keys.origin != f.sets.origin:
         return f"{what} {f.rows.origin}, keys {f.keys.origin}, partials {f.sets.origin}"
-    return f"{f.rows.origin}" if f.rows.origin == f.keys.origin else f"{what} {f.rows.origin}, rest {f.keys.origin}"
+    return (
+        f"{f.rows.origin}"
+        if f.rows.origin == f.keys.origin
+        else f"{what} {f.rows.origin}, rest {f.keys.origin}"
+    )
 
 
 def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
     """What is asked, in lines of a label and a text."""
     q = view.query
-    yield "on", " and ".join(condition_texts(q)) or "every pair"
-    if q.every is None:
+    if len(q.inputs) > 1 or condition_texts(q):
+        yield "on", " and ".join(condition_texts(q)) or "every pair"
+    if q.passes:
+        yield (
+            "results",
+            f"rows, each in the batch in which that of {next(i.alias for i in q.inputs if i.is_stream)} comes",
+        )
+    elif q.every is None:
         yield "in time", joined(list(together_texts(q))) or "any time"
         yield "results", "the joined rows, each once, in the batch in which the last of its rows comes"
     else:
@@ -92,14 +147,27 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
     yield "stage 1", f"rows are read and chosen{f', {joined(early)} partially aggregated' if early else ''}"
     yield "shuffle", shuffle_text(run, names)
     yield from (("" if n else "state", f"{name}: {_state(view, run, n)}") for n, name in enumerate(names))
-    yield "stage 2", EVALUATIONS[run.join.evaluate].words
+    yield (
+        "stage 2",
+        "rows become results" if len(names) == 1 and query.passes else EVALUATIONS[run.join.evaluate].words,
+    )
+    if run.join.met:
+        met = joined([names[n] for n in run.join.met])
+        yield (
+            "",
+            f"{met} meet once for all joins that begin so ({short_id(run.join.sub)}), where most of their rows are new",
+        )
     if len(names) > 2:
         yield "", f"inputs meet in the order {order_text(view, run.cost)}"
     if run.join.invalidate != "slot":
         yield "", f"rows that have left their window are forgotten by {run.join.invalidate}"
     if query.every is not None:
         yield "shuffle", "partial results by their group"
-        yield "stage 3", "groups of all partitions to results" + (", compared with those of the instant before" if query.changes else "")
+        yield (
+            "stage 3",
+            "groups of all partitions to results"
+            + (", compared with those of the instant before" if query.changes else ""),
+        )
 
 
 def _state(view: JoinView, run: JoinRun, n: int) -> str:
@@ -108,7 +176,11 @@ def _state(view: JoinView, run: JoinRun, n: int) -> str:
     first = next(k for k, s in enumerate(run.sides) if s.id == side.id)
     if first < n and query.inputs[first].length == query.inputs[n].length:
         return f"the state of {query.inputs[first].alias}"
-    rows = f" ({number(side.expected.state_rows)} rows)" if side.expected.state_rows and not side.fragment.static else ""
+    rows = (
+        f" ({number(side.expected.state_rows)} rows)"
+        if side.expected.state_rows and not side.fragment.static
+        else ""
+    )
     shared = f"; one state for {listed(side.queries, 50)}" if len(side.queries) > 1 else ""
     return f"{kept_text(query, n, side)}{rows}{shared}"
 
@@ -116,10 +188,24 @@ def _state(view: JoinView, run: JoinRun, n: int) -> str:
 def shuffle_text(run: JoinRun, names: list[str]) -> str:
     """How rows are spread over partitions."""
     pairs = list(zip(names, run.sides, strict=True))
-    spread = [f"{n} by hash of {joined([_routed(s, a) for a in s.fragment.route if a is not None])}" for n, s in pairs if s.fragment.route]
-    whole = [n for n, side in pairs if not side.fragment.route]
+    spread = [
+        f"{n} by hash of {joined([_routed(s, a) for a in s.fragment.route if a is not None])}"
+        for n, s in pairs
+        if s.fragment.route
+    ]
+    whole = [n for n, side in pairs if not side.fragment.route and side.fragment.place is None]
+    common = [n for n, side in pairs if side.fragment.place is not None]
     is_grid = any(len(side.fragment.route) > 1 for side in run.sides)
-    said = [", ".join(spread), "a grid of partitions, each copied along what it has no column of" if is_grid else ""]
+    gathered = (
+        f"{joined(common)} to one partition, where joins by other columns read the same rows"
+        if common
+        else ""
+    )
+    said = [
+        ", ".join(spread),
+        gathered,
+        "a grid of partitions, each copied along what it has no column of" if is_grid else "",
+    ]
     return "; ".join(filter(None, [*said, f"{joined(whole)} broadcast to every partition" if whole else ""]))
 
 
@@ -130,6 +216,8 @@ def _routed(side: NodeView, axis: tuple[int, ...]) -> str:
 
 def run_title(run: JoinRun) -> str:
     """A plan by its name and by how partners are found."""
+    if run.join.asked.passes and len(run.sides) == 1:
+        return "rows"
     name = run.choice.name.removesuffix(" by nested loops")
     return f"{name if run.join.evaluate != 'rows' else 'rows'} by {'nested loops' if run.join.method == 'loop' else 'hash join'}"
 
@@ -138,10 +226,18 @@ def span_text(view: JoinView, run: JoinRun) -> str:
     """Which instants a plan gives out, where not all."""
     every, given = view.query.every, run.emission
     if every is None:
-        starts = [f"{i.given.alias} {moment(b)}" for i, b in zip(view.inputs, run.join.begins, strict=True) if b is not None]
+        starts = [
+            f"{i.given.alias} {moment(b)}"
+            for i, b in zip(view.inputs, run.join.begins, strict=True)
+            if b is not None
+        ]
         return f" (begins in mid-stream: rows from {', '.join(starts)} on)" if starts else ""
     if given.until is not None:
         return f" (handing over: gives out the instants before {moment(given.until * every)})"
     if len(view.runs) > 1 and given.begin is not None:
         return f" (taking over: gives out the instants from {moment(given.begin * every)} on)"
-    return f" (begins in mid-stream: instants from {moment(given.begin * every)} on)" if given.begin is not None else ""
+    return (
+        f" (begins in mid-stream: instants from {moment(given.begin * every)} on)"
+        if given.begin is not None
+        else ""
+    )

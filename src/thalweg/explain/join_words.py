@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from thalweg.explain.model import NodeView
 from thalweg.explain.words import call_text
@@ -28,6 +28,12 @@ def condition_texts(query: Query) -> tuple[str, ...]:
     """What makes rows partners: equalities, then all else."""
     equal = [f"{joined_text(e.left.expr)} = {joined_text(e.right.expr)}" for e in query.equalities]
     return (*equal, *(conjunct(t.expr, _joined_name) for t in query.residue))
+
+
+def equated_text(query: Query, columns: Sequence[str]) -> str:
+    """What is equated of an input, by the SQL that the engine runs."""
+    bare = {t.own: t.bare for e in query.equalities for t in (e.left, e.right) if t.bare is not None}
+    return ", ".join(worded(found) if (found := bare.get(c)) is not None else c for c in columns)
 
 
 def key_texts(query: Query) -> list[str]:
@@ -63,7 +69,8 @@ def kept_text(query: Query, number: int, side: NodeView) -> str:
     if side.fragment.static:
         return f"table, {form_text(side)}"
     if (until := until_text(query, number)) is None:
-        return f"rows ({rows_text(side)}), no state: no partner can come later"
+        why = "" if query.passes else ": no partner can come later"
+        return f"rows ({rows_text(side)}), no state{why}"
     return f"{form_text(side)}; kept {until}"
 
 

@@ -24,11 +24,18 @@ from thalweg.statistics.constants import join_constants
 from thalweg.statistics.known import Known
 from thalweg.statistics.records import JoinStatistics
 
-SETTINGS = {"plan.early_aggregation": "early_aggregation", "plan.evaluate": "evaluate", "plan.join": "join", "plan.order": "order"}
+SETTINGS = {
+    "plan.early_aggregation": "early_aggregation",
+    "plan.evaluate": "evaluate",
+    "plan.join": "join",
+    "plan.order": "order",
+}
 """What narrows the choice of a join's plan."""
 
 
-def join_views(plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], last: LastBatch, one: str | None) -> tuple[JoinView, ...]:
+def join_views(
+    plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], last: LastBatch, one: str | None
+) -> tuple[JoinView, ...]:
     """The join queries of a plan, or the one that is asked for."""
     reader = _Reader(plan, planner, views, last)
     return tuple(reader.view(q) for q in plan.queries if not q.windows and one in (None, q.name))
@@ -47,7 +54,9 @@ class _Reader:
         """Everything of one query."""
         known = self.planner.known
         statistics = join_statistics(known, query)
-        plans, settings = self.planner.considered(query), _narrowing(self.planner.config)
+        config = self.planner.config
+        plans, idle = self.planner.considered(query), idle_settings(config, query)
+        settings = tuple(s for s in _narrowing(config) if s not in idle)
         runs = tuple(self._run(query, e, plans, statistics) for e in self.plan.given_to(query.name))
         leader = next(first for first, names in self.plan.alike.items() if query.name in names)
         return JoinView(
@@ -63,9 +72,13 @@ class _Reader:
             paper=paper_costs(query, statistics, runs[-1].choice.method),
             finished=self.last.step("finish", leader),
             changes=self.last.node(changes_id(self.plan, query)) if query.changes else None,
+            listed=_asked_for(self.planner, query),
+            idle=tuple(f"{setting} has no effect: {why}" for setting, why in idle.items()),
         )
 
-    def _run(self, query: Query, emission: Emission, plans: tuple[Considered, ...], statistics: JoinStatistics) -> JoinRun:
+    def _run(
+        self, query: Query, emission: Emission, plans: tuple[Considered, ...], statistics: JoinStatistics
+    ) -> JoinRun:
         join = self.plan.join(emission.nodes[0])
         shape, cost = shape_of(self.plan, join), self._cost(query, join, plans, statistics)
         return JoinRun(
@@ -79,13 +92,17 @@ class _Reader:
             measured=self.last.node(join.id),
         )
 
-    def _cost(self, query: Query, join: Join, plans: tuple[Considered, ...], statistics: JoinStatistics) -> Considered:
+    def _cost(
+        self, query: Query, join: Join, plans: tuple[Considered, ...], statistics: JoinStatistics
+    ) -> Considered:
         """What a running plan is expected to cost, also where it would no longer be chosen."""
         early = tuple(self.plan.fragment(s).early for s in join.sides)
         runs = JoinChoice(early, join.evaluate, join.method, join.invalidate, join.order)
         if (found := next((p for p in plans if p.choice == runs), None)) is not None:
             return found
-        return Considered(runs, estimate(query, early, join.evaluate, join.method, statistics, join_constants(), join.order))
+        return Considered(
+            runs, estimate(query, early, join.evaluate, join.method, statistics, join_constants(), join.order)
+        )
 
 
 def _alone(cost: Considered, inputs: list[Expected]) -> Expected:
@@ -97,14 +114,64 @@ def _alone(cost: Considered, inputs: list[Expected]) -> Expected:
 def _inputs(query: Query, known: Known) -> tuple[InputView, ...]:
     """Each input, whatever plan it is kept by."""
     figures = [known.input(side) for side in sides_of(query, (True,) * len(query.inputs))]
-    return tuple(InputView(i, input_statistics(f, not i.is_stream), f) for i, f in zip(query.inputs, figures, strict=True))
+    return tuple(
+        InputView(i, input_statistics(f, not i.is_stream), f)
+        for i, f in zip(query.inputs, figures, strict=True)
+    )
+
+
+def _asked_for(planner: WindowPlanner, query: Query) -> tuple[Considered, ...]:
+    """Plans that are compared but not taken freely: materialized pairs, and nested loops where rows are joined by columns."""
+    config = planner.config
+    if query.every is not None:
+        ways = [replace(config, evaluate="materialize")] if config.evaluate == BEST else []
+    else:
+        ways = [replace(config, join="loop")] if config.join == BEST and query.equalities else []
+    return tuple(p for way in ways for p in replace(planner, config=way).considered(query)[:1])
+
+
+def idle_settings(config: Config, query: Query) -> dict[str, str]:
+    """The settings of joins that have no effect on a query, and why."""
+    rows, found = query.every is None, dict[str, str]()
+    for key, value, idle, why in (
+        (
+            "plan.invalidate",
+            config.invalidate,
+            not rows and config.invalidate != "slot",
+            "aggregates over joins forget by slot",
+        ),
+        (
+            "plan.early_aggregation",
+            config.early_aggregation,
+            rows and config.early_aggregation != BEST,
+            "joined rows are not aggregated",
+        ),
+        (
+            "plan.evaluate",
+            config.evaluate,
+            rows and config.evaluate != BEST,
+            "joined rows have one evaluation",
+        ),
+        (
+            "plan.order",
+            config.order,
+            len(query.inputs) < 3 and config.order != BEST,
+            "two inputs have one order",
+        ),
+    ):
+        found |= {f"{key} = {value}": why} if idle else {}
+    return found
 
 
 def _free(planner: WindowPlanner) -> WindowPlanner:
     """A planner that no setting narrows."""
-    return replace(planner, config=replace(planner.config, early_aggregation=BEST, evaluate=BEST, join=BEST, order=BEST))
+    return replace(
+        planner, config=replace(planner.config, early_aggregation=BEST, evaluate=BEST, join=BEST, order=BEST)
+    )
 
 
 def _narrowing(config: Config) -> tuple[str, ...]:
     """The settings that leave less than all plans open."""
-    return tuple(f"{key} = {value}" for key, name in SETTINGS.items() if (value := getattr(config, name)) != BEST)
+    return tuple(
+        f"{key} = {value}" for key, name in SETTINGS.items() if (value := getattr(config, name)) != BEST
+    )

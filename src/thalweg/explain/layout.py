@@ -124,9 +124,15 @@ def _wires(key: str, shelves: list[Shelf], start: Point, side: float) -> list[Wi
     if len(shelves) > 1:
         wires.append(Wire(((side, first), (side, shelves[-1].wire))))
     for shelf in shelves:
-        ends = [b.entry for b in shelf.blocks] + ([side] if len(shelves) > 1 else []) + ([start[0]] if shelf.wire == first else [])
+        ends = (
+            [b.entry for b in shelf.blocks]
+            + ([side] if len(shelves) > 1 else [])
+            + ([start[0]] if shelf.wire == first else [])
+        )
         wires.append(Wire(((min(ends), shelf.wire), (max(ends), shelf.wire))))
-        wires += [Wire(((b.entry, shelf.wire), (b.entry, shelf.wire + DROP)), b.boxes[0].key) for b in shelf.blocks]
+        wires += [
+            Wire(((b.entry, shelf.wire), (b.entry, shelf.wire + DROP)), b.boxes[0].key) for b in shelf.blocks
+        ]
     return wires
 
 

@@ -17,7 +17,11 @@ class LastBatch:
 
     def node(self, id: str) -> Measured | None:
         """What was measured of a node: what was done to it, and what it keeps."""
-        return None if self.manifest is None else Measured(self._by_name.get(id, {}), *self._kept.get(id, (0, 0)))
+        return (
+            None
+            if self.manifest is None
+            else Measured(self._by_name.get(id, {}), *self._kept.get(id, (0, 0)))
+        )
 
     def all(self, action: str) -> Times | None:
         """What was measured of all steps of one sort, `emit` or `scan`, by query or stream."""

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from thalweg.explain.join_costs_text import times
 from thalweg.explain.model import Expected, JoinView, Measured
 from thalweg.explain.words import cut, number, short_id
 
 NAME = 38
-HEADS = (("rows", 9), ("expected", 10), ("ms", 9), ("expected", 10), ("state rows", 12), ("expected", 10), ("bytes", 8))
+HEADS = (
+    ("rows", 9),
+    ("expected", 10),
+    ("ms", 9),
+    ("expected", 10),
+    ("state rows", 12),
+    ("expected", 10),
+    ("bytes", 8),
+)
+PAIRS = "joined rows"
+FAR = 2.0
+"""How many times what is expected is worth a word."""
 Row = tuple[str, tuple[float | None, ...]]
 """The name of a step, and a cell for each column."""
 
@@ -21,6 +33,8 @@ def measured_lines(view: JoinView) -> Iterator[str]:
     e, seconds = view.run.cost.estimate, view.statistics.batch / 1e6
     sums = [sum(c[n] or 0 for _, c in rows) for n in (2, 4, 6)]
     yield _line("in all", (None, None, sums[0], e.nanos / 1e6 * seconds, sums[1], e.state_rows, sums[2]))
+    if said := furthest_off(rows):
+        yield said
 
 
 def measured_rows(view: JoinView) -> Iterator[Row]:
@@ -31,18 +45,47 @@ def measured_rows(view: JoinView) -> Iterator[Row]:
         if side.measured is not None:
             name = f"{aliases[side.id]} ({short_id(side.id)})"
             if "lift" in side.measured.times:
-                yield f"lift {name}", _ran(side.measured, "lift", side.expected.rows_out, side.expected.nanos / 1e6 * seconds)
+                yield (
+                    f"lift {name}",
+                    _ran(side.measured, "lift", side.expected.rows_out, side.expected.nanos / 1e6 * seconds),
+                )
             yield f"keep {name}", _kept(side.measured, side.expected)
     for run in view.runs:
         if run.measured is not None:
             evaluate = run.join.evaluate
             yield evaluate, _ran(run.measured, evaluate, None, run.expected.nanos / 1e6 * seconds)
+            if "pairs" in run.measured.times:
+                pairs = run.measured.times["pairs"][0], run.cost.estimate.pairs * seconds
+                yield PAIRS, (*pairs, None, None, None, None, None)
             if run.measured.state_rows or "keep" in run.measured.times:
                 yield f"keep {short_id(run.join.id)}", _kept(run.measured, run.expected)
     if view.finished is not None:
         yield "finish", (view.finished[0], None, view.finished[1], None, None, None, None)
     if view.changes is not None:
         yield "keep what changes are told from", _kept(view.changes, Expected())
+
+
+def furthest_off(rows: Iterable[Row]) -> str:
+    """Of all that was measured, what is furthest from what is expected, if it is far.
+
+    >>> furthest_off([("lift a", (100, 90, 5.0, 20.0, None, None, None)), ("joined rows", (9000, 1000, None, None, None, None, None))])
+    'furthest off: 9,000 joined rows, 9.00 times what is expected'
+    """
+    found = [
+        (
+            max(is_ / was, was / is_),
+            f"{number(is_)} {_figure(name, what)}, {times(is_, was)} times what is expected",
+        )
+        for name, cells in rows
+        for (what, _), is_, was in zip(HEADS[::2], cells[::2], cells[1::2], strict=False)
+        if is_ and was
+    ]
+    far, said = max(found, default=(1.0, ""))
+    return f"furthest off: {said}" if far >= FAR else ""
+
+
+def _figure(name: str, what: str) -> str:
+    return name if name == PAIRS else f"{what} of {name}"
 
 
 def _ran(state: Measured, action: str, rows: float | None, millis: float) -> tuple[float | None, ...]:
@@ -57,4 +100,7 @@ def _kept(state: Measured, expected: Expected) -> tuple[float | None, ...]:
 
 def _line(name: str, cells: tuple[float | None, ...]) -> str:
     texts = ("" if c is None else number(c) for c in cells)
-    return (f"{cut(name, NAME - 1):<{NAME}}" + "".join(f"{t:>{w}}" for t, (_, w) in zip(texts, HEADS, strict=True))).rstrip()
+    return (
+        f"{cut(name, NAME - 1):<{NAME}}"
+        + "".join(f"{t:>{w}}" for t, (_, w) in zip(texts, HEADS, strict=True))
+    ).rstrip()

@@ -24,7 +24,14 @@ def flowchart(view: PlanView) -> str:
     shown = list(diagrams(view))
     kinds = {b.kind for d in shown for b in d.boxes}
     lines = [line for d in shown for line in _subgraph(d)]
-    return "\n".join(["flowchart TB", *lines, *_same(shown), *(f"  classDef {k} {style}" for k, style in STYLES.items() if k in kinds)])
+    return "\n".join(
+        [
+            "flowchart TB",
+            *lines,
+            *_same(shown),
+            *(f"  classDef {k} {style}" for k, style in STYLES.items() if k in kinds),
+        ]
+    )
 
 
 def _same(shown: list[Diagram]) -> Iterator[str]:

@@ -220,7 +220,8 @@ class JoinView:
 
     runs: the newest last. plans: those that the settings leave open, cheapest first. settings: those that leave less than all
     plans open. freely: the cheapest plan if they did not. paper: costs of LAP and the EAPs by the early-aggregation paper.
-    finished: what was measured of making results; changes: of what EMIT CHANGES remembers.
+    finished: what was measured of making results; changes: of what EMIT CHANGES remembers. listed: plans that are taken only if they are
+    asked for. idle: settings that have no effect on the query, each with the reason.
     """
 
     query: Query
@@ -235,6 +236,8 @@ class JoinView:
     paper: Mapping[str, float]
     finished: tuple[int, float] | None = None
     changes: Measured | None = None
+    listed: tuple[Considered, ...] = ()
+    idle: tuple[str, ...] = ()
 
     @property
     def run(self) -> JoinRun:
@@ -267,13 +270,15 @@ class Result:
 @dataclass(frozen=True)
 class PoolView:
     """A pool: its queries, and nanoseconds per second of stream that they are expected to cost as one and apart. `marginal`: what would be
-    saved without the one query that is explained."""
+    saved without the one query that is explained. `commons`: where the rows of its streams are kept with those of others, and how many
+    pools read them."""
 
     id: str
     queries: tuple[str, ...]
     together: float
     apart: float
     marginal: float | None = None
+    commons: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -327,7 +332,9 @@ class PlanView:
     @cached_property
     def digits(self) -> frozenset[str]:
         """What the names of all nodes and of their parts end in, which is their meaning."""
-        parts = [p.name for n in self.nodes for p in n.node.parts] + [p.column.name for r in self.runs for p in join_parts(r.join.asked)]
+        parts = [p.name for n in self.nodes for p in n.node.parts] + [
+            p.column.name for r in self.runs for p in join_parts(r.join.asked)
+        ]
         names = [*(n.id for n in self.nodes), *(r.join.id for r in self.runs), *parts]
         return frozenset(name.rpartition("_")[2] for name in names)
 

@@ -51,7 +51,13 @@ def hashed(node: Fragment) -> list[list[str] | None]:
 
 def expected_data(e: Expected) -> dict[str, float]:
     """What is expected per batch; `work_ms` per second of stream."""
-    found = {"rows_in": e.rows_in, "rows_out": e.rows_out, "state_rows": e.state_rows, "cost": e.cost, "work_ms": e.nanos / 1e6}
+    found = {
+        "rows_in": e.rows_in,
+        "rows_out": e.rows_out,
+        "state_rows": e.state_rows,
+        "cost": e.cost,
+        "work_ms": e.nanos / 1e6,
+    }
     return rounded(found)
 
 

@@ -42,7 +42,9 @@ def _view(plan: Plan, node: Node, expected: Expected, inside: bool, last: LastBa
         words=node_words(plan, node),
         queries=plan.queries_of(node.id),
         given=tuple(dict.fromkeys(e.query for e in users)),
-        joined=tuple(dict.fromkeys(q for join, _ in plan.joins_of(node.id) for q in plan.queries_of(join.id))),
+        joined=tuple(
+            dict.fromkeys(q for join, _ in plan.joins_of(node.id) for q in plan.queries_of(join.id))
+        ),
         sql=lift_sql(node) if isinstance(node, Fragment) else derive_sql(node, plan.node(node.parent).window),
         expected=expected,
         factor=is_factor,
@@ -84,11 +86,18 @@ def keeps_rows(join: Join) -> bool:
 def input_estimates(plan: Plan, join: Join, known: JoinStatistics) -> list[Expected]:
     """What is expected of each input of one join."""
     seconds, early = known.batch / SECOND, [plan.fragment(s).early for s in join.sides]
-    held = [held_of(join.asked, n, early[n] and join.asked.every is not None, i, seconds) for n, i in enumerate(known.inputs)]
-    return [Expected(h.rate * seconds, h.pieces * seconds, h.kept, nanos=taken(h, join_constants())) for h in held]
+    held = [
+        held_of(join.asked, n, early[n] and join.asked.every is not None, i, seconds)
+        for n, i in enumerate(known.inputs)
+    ]
+    return [
+        Expected(h.rate * seconds, h.pieces * seconds, h.kept, nanos=taken(h, join_constants())) for h in held
+    ]
 
 
-def window_estimates(plan: Plan, planner: WindowPlanner, group: Group, traits: Traits, nodes: Iterable[Node]) -> dict[str, StepEstimate]:
+def window_estimates(
+    plan: Plan, planner: WindowPlanner, group: Group, traits: Traits, nodes: Iterable[Node]
+) -> dict[str, StepEstimate]:
     """What each node is expected to do; trees apart, since two of them may hold the same window while one replaces the other."""
     trees: dict[str, list[Node]] = {}
     for n in nodes:

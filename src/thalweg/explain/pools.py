@@ -23,25 +23,50 @@ def pool_views(plan: Plan, planner: WindowPlanner, one: str | None) -> tuple[Poo
         if e.bit is not None:
             pool = base_of(plan, e).pool if e.window is not None else plan.join(e.nodes[0]).pool
             members.setdefault(pool, {})[e.query] = None
-    return tuple(_view(plan, planner, pool, tuple(names), one) for pool, names in members.items() if one is None or one in names)
+    return tuple(
+        _view(plan, planner, pool, tuple(names), one)
+        for pool, names in members.items()
+        if one is None or one in names
+    )
 
 
 def _view(plan: Plan, planner: WindowPlanner, pool: str, names: tuple[str, ...], one: str | None) -> PoolView:
     asked = [plan.query(name) for name in names]
-    together: Callable[[Sequence[Query]], float] = planner.windows_together if asked[0].windows else planner.together
+    together: Callable[[Sequence[Query]], float] = (
+        planner.windows_together if asked[0].windows else planner.together
+    )
     apart: Callable[[Query], float] = planner.windows_apart if asked[0].windows else planner.apart
     whole = together(asked)
     rest = [q for q in asked if q.name != one]
     marginal = None if one is None else whole - (together(rest) if rest else 0.0)
-    return PoolView(pool, names, whole, sum(map(apart, asked)), marginal)
+    return PoolView(pool, names, whole, sum(map(apart, asked)), marginal, _commons(plan, pool))
+
+
+def _commons(plan: Plan, pool: str) -> tuple[str, int] | None:
+    """The commons that a pool reads, and how many pools do."""
+    homes = {
+        j.pool: next(f.pool for f in map(plan.fragment, j.sides) if f.common)
+        for j in plan.joins
+        if j.room is not None
+    }
+    return (homes[pool], list(homes.values()).count(homes[pool])) if pool in homes else None
 
 
 def pool_lines(pools: Sequence[PoolView]) -> Iterator[str]:
     """A line a pool."""
     for i, p in enumerate(pools[:MOST]):
         costs = f"{millis(p.together)} ms/s as one, {millis(p.apart)} apart"
-        saved = f"; without this one {millis(max(p.marginal, 0.0))} ms/s less" if p.marginal is not None else ""
-        yield from labelled("" if i else "pools", f"{short_id(p.id)} of {_members(p)}: {costs}{saved}")
+        saved = (
+            f"; without this one {millis(max(p.marginal, 0.0))} ms/s less" if p.marginal is not None else ""
+        )
+        common = (
+            f"; rows in {short_id(p.commons[0])}, which {counted(p.commons[1], 'pool')} read"
+            if p.commons is not None
+            else ""
+        )
+        yield from labelled(
+            "" if i else "pools", f"{short_id(p.id)} of {_members(p)}: {costs}{saved}{common}"
+        )
     if len(pools) > MOST:
         yield from labelled("", f"... and {counted(len(pools) - MOST, 'more pool')}")
 

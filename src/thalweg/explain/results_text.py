@@ -15,7 +15,11 @@ def result_lines(view: PlanView) -> Iterator[str]:
         return
     ran_as = {q: names[0] for names in view.alike for q in names}
     rows = [(f"scan {n}", "", *t) for n, t in view.scanned.items()]
-    rows += [(f"emit {q}", _windows_inside(view, q), *view.emitted.get(ran_as[q], (0, 0.0))) for q in view.windowed if q == view.leaders[q]]
+    rows += [
+        (f"emit {q}", _windows_inside(view, q), *view.emitted.get(ran_as[q], (0, 0.0)))
+        for q in view.windowed
+        if q == view.leaders[q]
+    ]
     names = max((len(r[0]) for r in rows), default=0)
     yield f"{f'batch {view.batch}':<{names}}{'rows':>12}{'ms':>10}"
     for name, inside, count, millis in rows:

@@ -78,7 +78,9 @@ def box(x: float, y: float, width: float, height: float, kind: str, corner: floa
 def wire(points: Iterable[Point], tip: bool = False) -> str:
     """A line, with an arrow at its end if wanted."""
     path = " L".join(f"{_n(x)},{_n(y)}" for x, y in points)
-    return f'<path d="M{path}" class="wire"{" marker-end=" + chr(34) + "url(#tip)" + chr(34) if tip else ""}/>'
+    return (
+        f'<path d="M{path}" class="wire"{" marker-end=" + chr(34) + "url(#tip)" + chr(34) if tip else ""}/>'
+    )
 
 
 def line(x: float, right: float, y: float) -> str:

@@ -14,13 +14,19 @@ from thalweg.model.query import Query
 from thalweg.plan.nodes import Derived, Fragment
 from thalweg.plan.shape import Shape
 
-STAGES = {1: "before the shuffle, per file", 2: "after the shuffle, per partition", 3: "after the shuffle of partial results, per group"}
+STAGES = {
+    1: "before the shuffle, per file",
+    2: "after the shuffle, per partition",
+    3: "after the shuffle of partial results, per group",
+}
 
 MOST_INSTANTS = 10_000
 """Of a window of millions of instants an example with these says the same."""
 
 
-def plan_steps(nodes: Iterable[NodeView], results: Iterable[Result], joins: Iterable[JoinView]) -> tuple[SqlStep, ...]:
+def plan_steps(
+    nodes: Iterable[NodeView], results: Iterable[Result], joins: Iterable[JoinView]
+) -> tuple[SqlStep, ...]:
     """What is kept of rows, then what is merged, derived and given out of windows, then joins, and what makes results of them."""
     nodes, joins = list(nodes), list(joins)
     lifted = [n for n in nodes if isinstance(n.node, Fragment)]
@@ -44,7 +50,9 @@ def _merged(view: NodeView) -> SqlStep:
 
 
 def _emitted(result: Result) -> SqlStep:
-    together = f" (in one pass with other windows from {short_id(result.together)})" if result.together else ""
+    together = (
+        f" (in one pass with other windows from {short_id(result.together)})" if result.together else ""
+    )
     return SqlStep(2, "emit", result.emission.query, f"{result.emission.window_id}{together}", result.sql)
 
 
@@ -78,6 +86,8 @@ def _finish(shape: Shape, query: Query, when: str) -> Iterator[SqlStep]:
     yield SqlStep(3, "finish", query.name, "groups", groups_sql(query, '"partial"'))
     if query.changes:
         following = (example_instants(shape) or (0, 1))[1]
-        yield SqlStep(3, "finish", query.name, f"changed groups{when}", changes_sql(query, ["last", "now"], following))
+        yield SqlStep(
+            3, "finish", query.name, f"changed groups{when}", changes_sql(query, ["last", "now"], following)
+        )
     else:
         yield SqlStep(3, "finish", query.name, "results", final_sql(query, '"groups"'))

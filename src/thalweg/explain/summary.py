@@ -9,7 +9,19 @@ from thalweg.explain.join_costs_text import millis
 from thalweg.explain.join_words import columns_text
 from thalweg.explain.model import NodeView, PlanView
 from thalweg.explain.pools import pool_lines
-from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, cut, joined, labelled, listed, number, short_id, window_text
+from thalweg.explain.words import (
+    INDENT,
+    LABEL,
+    WIDTH,
+    counted,
+    cut,
+    joined,
+    labelled,
+    listed,
+    number,
+    short_id,
+    window_text,
+)
 from thalweg.plan.nodes import Derived, Fragment
 
 FOLDED = 8
@@ -39,7 +51,9 @@ class Share:
 def shares(view: PlanView) -> dict[str, Share]:
     """The share of each query: of windows in updates, of joins in nanoseconds, of state whoever uses it."""
     found = dict.fromkeys(view.queries, Share())
-    work = [(n.queries, set(n.joined), n.expected) for n in view.nodes] + [(r.queries, set(r.queries), r.expected) for r in view.runs]
+    work = [(n.queries, set(n.joined), n.expected) for n in view.nodes] + [
+        (r.queries, set(r.queries), r.expected) for r in view.runs
+    ]
     for queries, joining, e in (w for w in work if w[0]):
         of_join = Share(0.0, e.nanos / max(len(joining), 1), e.state_rows / len(queries))
         of_window = Share(e.cost / max(len(queries) - len(joining), 1), 0.0, e.state_rows / len(queries))
@@ -55,7 +69,9 @@ def title(view: PlanView) -> str:
     parts = [counted(len(view.queries), "query", "queries")]
     parts += [counted(asked, "window")] if view.groups or not view.joins else []
     parts += [counted(factors, "factor window")] if factors else []
-    parts += [counted(len(view.joins), "join")] if view.joins else []
+    alone = sum(len(j.query.inputs) == 1 and j.query.passes for j in view.joins)
+    parts += [counted(len(view.joins) - alone, "join")] if len(view.joins) > alone else []
+    parts += [f"{alone} of rows"] if alone else []
     measured = f"; measured in batch {view.batch}" if view.batch is not None else ""
     mode = f" ({view.mode})" if view.groups or not view.joins else ""
     return f"plan{mode}: {', '.join(parts)}{measured}"
@@ -70,7 +86,9 @@ def summary_lines(view: PlanView) -> Iterator[str]:
     """Of several queries streams, state and cost; what is shared, what runs once; with many queries each with its share."""
     if len(view.queries) > 1:
         yield from labelled("streams", ", ".join(_streams(view)))
-        yield from labelled("state", f"{number(sum(s.state_rows for s in shares(view).values()))} rows expected")
+        yield from labelled(
+            "state", f"{number(sum(s.state_rows for s in shares(view).values()))} rows expected"
+        )
         yield from labelled("cost", joined(_costs(view)))
     yield from alike_lines(view)
     yield from pool_lines(view.pools)
@@ -130,7 +148,9 @@ def node_text(view: NodeView) -> str:
         return f"{short_id(node.id)} table ({columns_text(view)})"
     if not node.early:
         return f"{short_id(node.id)} rows ({columns_text(view)})"
-    return f"{short_id(node.id)} {window_text(node.window)}" + (f" by ({columns_text(view)})" if node.columns else "")
+    return f"{short_id(node.id)} {window_text(node.window)}" + (
+        f" by ({columns_text(view)})" if node.columns else ""
+    )
 
 
 def query_lines(view: PlanView) -> Iterator[str]:
@@ -139,7 +159,9 @@ def query_lines(view: PlanView) -> Iterator[str]:
     windows, joins = sum(s.cost for s in found.values()) or 1.0, sum(s.nanos for s in found.values()) or 1.0
     names = min(max(map(len, found)), 50)
     asked = {q: sum(r.emission.query == q for r in view.results) for q in view.windowed}
-    rows = sorted(((s.cost / windows + s.nanos / joins, q, s) for q, s in found.items()), key=lambda r: (-r[0], r[1]))
+    rows = sorted(
+        ((s.cost / windows + s.nanos / joins, q, s) for q, s in found.items()), key=lambda r: (-r[0], r[1])
+    )
     yield f"{INDENT}{'queries':<{names}}{'of':>14}{'state rows':>13}{'cost':>13}{'share':>9} "
     for share, q, s in rows[:QUERIES]:
         kind = counted(asked[q], "window") if q in asked else "join"

@@ -28,19 +28,33 @@ RAN = "ran: the last batch"
 def picture(view: PlanView, papers: bool = False) -> str:
     """The whole plan as SVG text."""
     shown, drawn = list(diagrams(view)), list[Drawn]()
-    charts = [*(mode_chart(g, view.mode, papers) for g in view.groups), *(plans_chart(j) for j in view.distinct_joins)]
+    charts = [
+        *(mode_chart(g, view.mode, papers) for g in view.groups),
+        *(plans_chart(j) for j in view.distinct_joins),
+    ]
     for diagram, chart in zip(shown, charts, strict=True):
         drawn.append(_section(diagram, chart, drawn[-1].bottom + GAP if drawn else TOP))
     right = max((d.right for d in drawn), default=600.0)
     rules = [TOP, *(d.bottom + GAP for d in drawn)]
-    parts = [text(MARGIN, 36, title(view), "title"), *(line(MARGIN, right, y) for y in rules), *(p for d in drawn for p in d.parts)]
-    legend = _legend(view, {k for d in shown for b in d.boxes for k in (b.kind, *(["shared"] if b.shared > 1 else []))}, rules[-1] + 8)
+    parts = [
+        text(MARGIN, 36, title(view), "title"),
+        *(line(MARGIN, right, y) for y in rules),
+        *(p for d in drawn for p in d.parts),
+    ]
+    legend = _legend(
+        view,
+        {k for d in shown for b in d.boxes for k in (b.kind, *(["shared"] if b.shared > 1 else []))},
+        rules[-1] + 8,
+    )
     return document(max(right, legend.right) + MARGIN, legend.bottom, title(view), [*parts, *legend.parts])
 
 
 def _section(diagram: Diagram, chart: Chart, y: float) -> Drawn:
     """A heading, the boxes, and the costs beside them where there is room, else below."""
-    size = (JOIN_WIDE if diagram.into_root else WIDE, NAME + LINE * max(len(b.lines) for b in diagram.boxes) + 14)
+    size = (
+        JOIN_WIDE if diagram.into_root else WIDE,
+        NAME + LINE * max(len(b.lines) for b in diagram.boxes) + 14,
+    )
     block = _placed(diagram, size)
     top = y + 30 + 18 * len(diagram.notes) + 16 - (size[1] - ROWS)
     block, x = block.moved(MARGIN, top), block.width + 3 * MARGIN
@@ -49,7 +63,10 @@ def _section(diagram: Diagram, chart: Chart, y: float) -> Drawn:
     costs = drawn_chart(chart, *at)
     right = max(MARGIN + block.width, costs.right)
     head = [text(MARGIN, y + 26, cut(diagram.title, int(right / 8.5)), "group")]
-    head += [text(MARGIN, y + 46 + 18 * i, cut(note, int(right / 6.3)), "quiet") for i, note in enumerate(diagram.notes)]
+    head += [
+        text(MARGIN, y + 46 + 18 * i, cut(note, int(right / 6.3)), "quiet")
+        for i, note in enumerate(diagram.notes)
+    ]
     return Drawn((*head, *_tree(diagram, block, size), *costs.parts), right, max(below, costs.bottom))
 
 
@@ -67,7 +84,11 @@ def _tree(diagram: Diagram, block: Block, size: Size) -> list[str]:
     boxes = {b.key: b for b in diagram.boxes}
     labels = {e.target: e.label for e in diagram.edges}
     parts = [wire(w.points, w.into is not None) for w in block.wires]
-    parts += [text(w.points[0][0] + 6, w.points[0][1] + 16, labels[w.into], "label") for w in block.wires if w.into and labels.get(w.into)]
+    parts += [
+        text(w.points[0][0] + 6, w.points[0][1] + 16, labels[w.into], "label")
+        for w in block.wires
+        if w.into and labels.get(w.into)
+    ]
     return parts + [_box(boxes[p.key], p, size) for p in block.boxes]
 
 
@@ -78,12 +99,18 @@ def _box(b: Box, at: Placed, size: Size) -> str:
         y = at.y + size[1] - ROWS if b.kind == "rows" else at.y
         middle = at.x + size[0] / 2
         said = [text(middle, y + 19, b.name, "name on", "middle")]
-        said += [text(middle, y + 35 + LINE * i, words, "small on", "middle") for i, words in enumerate(b.lines)]
+        said += [
+            text(middle, y + 35 + LINE * i, words, "small on", "middle") for i, words in enumerate(b.lines)
+        ]
         return hinted(b.hint, [box(at.x, y, size[0], ROWS, b.kind, 14), *said])
     said = [text(at.x + PADDING, at.y + 20, b.name, f"name{on}")]
-    said += [text(at.x + PADDING, at.y + 38 + LINE * i, words, f"small{on}") for i, words in enumerate(b.lines)]
+    said += [
+        text(at.x + PADDING, at.y + 38 + LINE * i, words, f"small{on}") for i, words in enumerate(b.lines)
+    ]
     if b.part is not None:
-        said.append(box(at.x + PADDING, at.y + size[1] - 9, max((size[0] - 2 * PADDING) * b.part, 1), 3, "share", 1.5))
+        said.append(
+            box(at.x + PADDING, at.y + size[1] - 9, max((size[0] - 2 * PADDING) * b.part, 1), 3, "share", 1.5)
+        )
     return hinted(b.hint, [box(at.x, at.y, *size, b.kind), *said, *_badge(b, at, size)])
 
 
@@ -98,7 +125,11 @@ def _badge(b: Box, at: Placed, size: Size) -> list[str]:
 def _legend(view: PlanView, kinds: set[str], y: float) -> Drawn:
     """What the boxes that there are mean."""
     said = [*([EXPECTED] if view.groups or not view.joins else []), *([JOINS] if view.joins else [])]
-    parts, x, right = [text(MARGIN, y + 14, "; ".join([*said, *([RAN] if view.batch is not None else [])]), "quiet small")], MARGIN, 0.0
+    parts, x, right = (
+        [text(MARGIN, y + 14, "; ".join([*said, *([RAN] if view.batch is not None else [])]), "quiet small")],
+        MARGIN,
+        0.0,
+    )
     top = y + 26
     for kind, words in LEGEND.items():
         if kind in kinds:

@@ -14,7 +14,18 @@ from thalweg.explain.results_text import result_lines, switch_lines
 from thalweg.explain.steps import STAGES
 from thalweg.explain.summary import is_folded, summary_lines, title
 from thalweg.explain.tree import tree
-from thalweg.explain.words import INDENT, LABEL, WIDTH, counted, duration, labelled, listed, number, share_text, short_names
+from thalweg.explain.words import (
+    INDENT,
+    LABEL,
+    WIDTH,
+    counted,
+    duration,
+    labelled,
+    listed,
+    number,
+    share_text,
+    short_names,
+)
 from thalweg.optimizer.traits import Traits
 
 MOST = 40
@@ -65,7 +76,10 @@ def _shared(g: WindowGroup, view: PlanView) -> Iterable[str]:
     """What another kind of aggregates of the same group uses too, and what is the input of a join."""
     others = {s.id for other in view.groups if other is not g and other.group == g.group for s in other.steps}
     if windows := [str(s.window) for s in g.steps if s.id in others]:
-        yield from wrap(f"({listed(windows, 70)}: computed once for all aggregates of {g.group.stream}{_keys(g)})", WIDTH - 2)
+        yield from wrap(
+            f"({listed(windows, 70)}: computed once for all aggregates of {g.group.stream}{_keys(g)})",
+            WIDTH - 2,
+        )
     for s in g.steps:
         if s.joined:
             yield f"({s.window}: also what is kept for the join of {listed(s.joined, 50)})"

@@ -42,8 +42,12 @@ def tree(view: WindowGroup, measured: bool, width: int = WIDTH, most: int | None
     drawn = list(branches(view))
     left_out = max(len(drawn) - most, 0) if most is not None else 0
     drawn = drawn[: len(drawn) - left_out]
-    columns = [[head, "", *(cell(s) for _, s in drawn)] for head, cell in (MEASURED if measured else EXPECTED)]
-    middle = ["".join(" " * GAP + text for text in line) for line in zip(*map(_aligned, columns), strict=True)]
+    columns = [
+        [head, "", *(cell(s) for _, s in drawn)] for head, cell in (MEASURED if measured else EXPECTED)
+    ]
+    middle = [
+        "".join(" " * GAP + text for text in line) for line in zip(*map(_aligned, columns), strict=True)
+    ]
     room = width - len(middle[0]) - GAP
     wanted = max((len(users(s, LEAST)) for _, s in drawn), default=0)
     names = ["", f"rows of {view.group.stream}", *_names(drawn, room - wanted)]
@@ -67,7 +71,11 @@ def branches(view: WindowGroup, id: str | None = None, stem: str = "") -> Iterat
 def users(step: NodeView, width: int) -> str:
     """The queries that a window is for, or that it is a factor window."""
     mark = " (old)" if step.ending else ""
-    return "(factor)" if step.factor else cut(listed(step.given or step.queries, width - len(mark)) + mark, width)
+    return (
+        "(factor)"
+        if step.factor
+        else cut(listed(step.given or step.queries, width - len(mark)) + mark, width)
+    )
 
 
 def _names(drawn: Sequence[tuple[str, NodeView]], room: int) -> list[str]:

@@ -97,7 +97,11 @@ def moment(micros: int) -> str:
     '1970-01-01 00:00:01.500000'
     """
     try:
-        return (datetime.fromtimestamp(0, UTC) + timedelta(microseconds=micros)).replace(tzinfo=None).isoformat(" ")
+        return (
+            (datetime.fromtimestamp(0, UTC) + timedelta(microseconds=micros))
+            .replace(tzinfo=None)
+            .isoformat(" ")
+        )
     except OverflowError:
         return f"{micros:,} us"
 
@@ -120,7 +124,11 @@ def window_text(window: Window) -> str:
     >>> window_text(Window(900_000_000, 300_000_000)), window_text(Window(10_000_000, 10_000_000))
     ('15 min by 5 min', '10 s')
     """
-    text = short_duration(window.range) if window.tumbling else f"{short_duration(window.range)} by {short_duration(window.slide)}"
+    text = (
+        short_duration(window.range)
+        if window.tumbling
+        else f"{short_duration(window.range)} by {short_duration(window.slide)}"
+    )
     return f"{text} + {short_duration(window.offset)}" if window.offset else text
 
 

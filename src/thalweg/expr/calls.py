@@ -46,13 +46,19 @@ def _choice(call: Call) -> str:
 
 def _positive_modulo(call: Call) -> str:
     rest, below = quotient("%", *call.args).operand, call.args[1].operand
-    return shared("CASE WHEN {0} < 0 THEN TRY(TRY({0} + {1}) % nullif({1}, 0)) ELSE {0} END".format, rest, below)
+    return shared(
+        "CASE WHEN {0} < 0 THEN TRY(TRY({0} + {1}) % nullif({1}, 0)) ELSE {0} END".format, rest, below
+    )
 
 
 def _whole(function: str) -> Template:
     def write(call: Call) -> str:
         called = f"{function}({call.args[0].sql})"
-        return f"TRY({called})" if call.args[0].type.startswith("DECIMAL") else f"TRY_CAST(TRY({called}) AS BIGINT)"
+        return (
+            f"TRY({called})"
+            if call.args[0].type.startswith("DECIMAL")
+            else f"TRY_CAST(TRY({called}) AS BIGINT)"
+        )
 
     return write
 
@@ -88,12 +94,35 @@ def _months(start: str, end: str) -> str:
     return f"({count} - {short})"
 
 
+def _padded(function: str) -> str:
+    """Where there is nothing to pad with, a text is cut at most."""
+    by = f"{function}({{0}}, TRY_CAST({{1}} AS INTEGER), {{2}})"
+    cut = "left({0}, CASE WHEN {1} < 0 THEN 0 ELSE {1} END)"
+    return f"CASE WHEN {{1}} <= {LONGEST} THEN CASE WHEN {{2}} = '' THEN {cut} ELSE {by} END END"
+
+
 _FLOORED = "TRY_CAST(floor(epoch({0})) AS BIGINT)"
 _FRACTION = "CAST(((TRY(epoch_us({0})) % 60000000 + 60000000) % 60000000) / 1000000 AS DECIMAL(8,6))"
-_POSITIVE: Templates = {f: {1: f"CASE WHEN {{0}} > 0 THEN {f.lower()}({{0}}) END"} for f in ("LN", "LOG2", "LOG10")}
+_POSITIVE: Templates = {
+    f: {1: f"CASE WHEN {{0}} > 0 THEN {f.lower()}({{0}}) END"} for f in ("LN", "LOG2", "LOG10")
+}
 
 SAFE: Templates = {
-    **_plain("LOWER", "UPPER", "LENGTH", "REVERSE", "ASCII", "MD5", "CBRT", "ATAN", "SINH", "COSH", "TANH", "DEGREES", "RADIANS"),
+    **_plain(
+        "LOWER",
+        "UPPER",
+        "LENGTH",
+        "REVERSE",
+        "ASCII",
+        "MD5",
+        "CBRT",
+        "ATAN",
+        "SINH",
+        "COSH",
+        "TANH",
+        "DEGREES",
+        "RADIANS",
+    ),
     **_plain("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND"),
     **_plain("CONTAINS", "INSTR", arity=2),
     **_plain("PI", arity=0),
@@ -128,16 +157,22 @@ SAFE: Templates = {
 FALLIBLE: Templates = {
     **_plain("ABS", "EXP", "SQRT", "SIN", "COS", "TAN", "ASIN", "ACOS", "COT", "LAST_DAY"),
     **_plain("ATAN2", "POWER", arity=2),
-    **_plain("TRANSLATE", "SPLIT_PART", arity=3),
+    **_plain("TRANSLATE", arity=3),
+    "SPLIT_PART": {3: "split_part({0}, {1}, nullif({2}, 0))"},
+    "SPLIT_INDEX": {
+        3: "CASE WHEN {2} >= 0 AND {0} <> '' THEN list_extract(string_split({0}, {1}), {2} + 1) END"
+    },
     "WEEK": {1: "week({0})"},
     "BIT_COUNT": {1: "bit_count(CAST({0} AS BIGINT))"},
     "CHR": {1: "CASE WHEN {0} < 0 THEN '' ELSE chr(CAST({0} % 256 AS INTEGER)) END"},
-    "REPEAT": {2: f"CASE WHEN length({{0}}) * CAST({{1}} AS HUGEINT) <= {LONGEST} THEN repeat({{0}}, {{1}}) END"},
+    "REPEAT": {
+        2: f"CASE WHEN length({{0}}) * CAST({{1}} AS HUGEINT) <= {LONGEST} THEN repeat({{0}}, {{1}}) END"
+    },
     "LEFT": {2: "left({0}, CASE WHEN {1} < 0 THEN 0 ELSE {1} END)"},
     "RIGHT": {2: "right({0}, CASE WHEN {1} < 0 THEN 0 ELSE {1} END)"},
     "SUBSTRING": {2: _substring, 3: _substring},
-    "LPAD": {3: f"CASE WHEN {{1}} <= {LONGEST} THEN lpad({{0}}, TRY_CAST({{1}} AS INTEGER), {{2}}) END"},
-    "RPAD": {3: f"CASE WHEN {{1}} <= {LONGEST} THEN rpad({{0}}, TRY_CAST({{1}} AS INTEGER), {{2}}) END"},
+    "LPAD": {3: _padded("lpad")},
+    "RPAD": {3: _padded("rpad")},
     "REGEXP_EXTRACT": {3: "regexp_extract({0}, {1}, {2})"},
     "REGEXP_REPLACE": {3: "regexp_replace({0}, {1}, {2}, 'g')"},
     "ROUND": {1: "round({0})", 2: "round({0}, {1})"},
@@ -160,7 +195,11 @@ FALLIBLE: Templates = {
     "DATE_SUB": {2: "({0} - TRY_CAST({1} AS INTEGER))"},
     "DATEDIFF": {2: "({0} - {1})"},
     "TIMESTAMPDIFF": {2: _unit_difference},
-    "TIMESTAMPADD": {2: lambda call: f"({call.args[1].operand} + TRY(to_{call.params[0].removesuffix('s')}s({call.args[0].sql})))"},
+    "TIMESTAMPADD": {
+        2: lambda call: (
+            f"({call.args[1].operand} + TRY(to_{call.params[0].removesuffix('s')}s({call.args[0].sql})))"
+        )
+    },
     "ADD_MONTHS": {2: "TRY_CAST(TRY({0} + TRY(to_months(TRY_CAST({1} AS INTEGER)))) AS DATE)"},
 }
 
@@ -174,6 +213,8 @@ OF_TIMES = frozenset({
     "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR", "DAYOFWEEK", "DAYOFWEEK_ISO", "WEEKDAY", "HOUR", "MINUTE", "SECOND",
     "EXTRACT_SECOND", "LAST_DAY", "DATE_TRUNC", "TRUNC", "DATE_FORMAT", "UNIX_SECONDS", "UNIX_MILLIS", "UNIX_MICROS", "TIMESTAMPADD",
 })  # fmt: skip
+# Of these EXTRACT takes a span of time too.
+OF_SPANS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "EXTRACT_SECOND"})
 
 
 def _written(call: Call, template: Template) -> str:
@@ -183,7 +224,11 @@ def _written(call: Call, template: Template) -> str:
     spaced = any(f"{{{i}}} " in template or f" {{{i}}}" in template for i in range(len(call.args)))
     args = [a.operand if spaced else a.sql for a in call.args]
     param = quoted(call.params[0]) if call.params else ""
-    write = shared if any(template.count(f"{{{i}}}") > 1 for i in range(len(args))) else lambda made, *given: made(*given)
+    write = (
+        shared
+        if any(template.count(f"{{{i}}}") > 1 for i in range(len(args)))
+        else lambda made, *given: made(*given)
+    )
     return write(lambda *given: template.format(*given, p=param), *args)
 
 

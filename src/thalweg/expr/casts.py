@@ -29,7 +29,11 @@ def write_cast(cast: Cast) -> Piece:
 
 def timestamp_of(seconds: str, type_: str) -> str:
     """The timestamp so many seconds after 1970; what is less than a microsecond is cut off."""
-    whole = f"TRY(CAST({seconds} AS BIGINT) * 1000000)" if is_integer(type_) else f"TRY_CAST(trunc(TRY({seconds} * 1000000)) AS BIGINT)"
+    whole = (
+        f"TRY(CAST({seconds} AS BIGINT) * 1000000)"
+        if is_integer(type_)
+        else f"TRY_CAST(trunc(TRY({seconds} * 1000000)) AS BIGINT)"
+    )
     return instant(whole)
 
 

@@ -38,7 +38,9 @@ def _side(expr: Expr, other: Expr) -> str:
 def compares_apart(one: Expr, other: Expr) -> bool:
     """Whether two values can't be left to the engine to compare: it would stop at one that is too large for the type of both, and
     round the exact ones beside a FLOAT."""
-    floats = not is_constant(one) and not is_constant(other) and comparable_type(one.type, other.type) == "DOUBLE"
+    floats = (
+        not is_constant(one) and not is_constant(other) and comparable_type(one.type, other.type) == "DOUBLE"
+    )
     return floats or may_not_fit(one.type, other.type) or {one.type, other.type} == {"DATE", "TIMESTAMP"}
 
 
@@ -69,7 +71,10 @@ def _connected(call: Call) -> Piece:
 
 def _joint(call: Call, subject: Expr, name: str) -> str:
     this = _Named(name, subject.type)
-    pieces = [compared(a.function, this, a.args[1]) if _compares(a) and a.args[0] == subject else a for a in call.args]
+    pieces = [
+        compared(a.function, this, a.args[1]) if _compares(a) and a.args[0] == subject else a
+        for a in call.args
+    ]
     return f" {call.function} ".join(p.operand for p in pieces)
 
 
@@ -89,7 +94,9 @@ def _like(call: Call) -> Piece:
     (this, pattern), (escape,) = call.args, call.params
     plain = is_text(pattern) and escape not in pattern.sql
     written = pattern.operand if is_text(pattern) else shared(partial(_closed, escape), pattern.operand)
-    return Piece(f"{this.operand} {call.function} {written}" + ("" if plain else f" ESCAPE {quoted(escape)}"), False)
+    return Piece(
+        f"{this.operand} {call.function} {written}" + ("" if plain else f" ESCAPE {quoted(escape)}"), False
+    )
 
 
 def _closed(escape: str, pattern: str) -> str:

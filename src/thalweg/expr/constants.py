@@ -40,7 +40,11 @@ def _number(literal: Literal, type_: str) -> Constant | None:
     assert literal.value is not None
     if not is_exact(type_):
         return Constant(Decimal(literal.value), literal.value, rough=True)
-    if not is_exact(literal.type) or may_not_fit(type_, literal.type) or (type_ == "HUGEINT" and literal.type not in INTEGERS):
+    if (
+        not is_exact(literal.type)
+        or may_not_fit(type_, literal.type)
+        or (type_ == "HUGEINT" and literal.type not in INTEGERS)
+    ):
         return None
     return Constant(Decimal(literal.value), literal.value)
 

@@ -72,7 +72,11 @@ def _narrowed(region: Region, function: str, values: tuple[Constant, ...]) -> Re
         return replace(region, null=True)
     region = replace(region, null=False)
     if function in ("=", "IN"):
-        kept = values if region.among is None else tuple(v for v in region.among if not all(_differ(v, w) for w in values))
+        kept = (
+            values
+            if region.among is None
+            else tuple(v for v in region.among if not all(_differ(v, w) for w in values))
+        )
         return replace(region, among=kept)
     if function == "<>":
         return replace(region, apart=(*region.apart, *values))
@@ -97,7 +101,9 @@ def _follows(regions: dict[Expr, Region], atom: Expr) -> bool:
     if isinstance(atom, Call) and atom.function == "OR":
         return any(_follows(regions, one) for one in atom.args)
     known = list(said(atom))
-    return bool(known) and all(_holds(regions.get(subject, Region()), function, values) for subject, function, values in known)
+    return bool(known) and all(
+        _holds(regions.get(subject, Region()), function, values) for subject, function, values in known
+    )
 
 
 def _holds(region: Region, function: str, values: tuple[Constant, ...]) -> bool:

@@ -34,6 +34,11 @@ class Expr:
         return frozenset().union(*(c.columns for c in self.children))
 
     @cached_property
+    def size(self) -> int:
+        """How many expressions it is when written out, without constants: one that stands in several places counts in each."""
+        return (not isinstance(self, Literal)) + sum(c.size for c in self.children)
+
+    @cached_property
     def sql(self) -> str:
         """What the engine runs."""
         from thalweg.expr.writer import write
@@ -56,7 +61,11 @@ class Expr:
     def mapped(self, change: Callable[[Expr], Expr | None]) -> Expr:
         """The expression with others in the place of those that `change` gives one for."""
         changed = change(self)
-        return changed if changed is not None else self.with_children(tuple(c.mapped(change) for c in self.children))
+        return (
+            changed
+            if changed is not None
+            else self.with_children(tuple(c.mapped(change) for c in self.children))
+        )
 
     def renamed(self, names: Callable[[str], str]) -> Expr:
         """The same over columns of other names."""
@@ -159,7 +168,10 @@ class Case(Expr):
     @property
     def values(self) -> tuple[Expr, ...]:
         """What it may give."""
-        return (*(value for _, value in self.branches), *(() if self.otherwise is None else (self.otherwise,)))
+        return (
+            *(value for _, value in self.branches),
+            *(() if self.otherwise is None else (self.otherwise,)),
+        )
 
 
 TRUE, FALSE = Literal("TRUE", "BOOLEAN"), Literal("FALSE", "BOOLEAN")

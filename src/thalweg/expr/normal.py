@@ -56,7 +56,9 @@ def compared(symbol: str, left: Expr, right: Expr) -> Expr:
 def one_of(this: Expr, values: Iterable[Expr]) -> Expr:
     """That an expression equals one of some values, each once and in order."""
     distinct = sorted(dict.fromkeys(values), key=lambda v: v.sql)
-    return compared("=", this, distinct[0]) if len(distinct) == 1 else Call("IN", (this, *distinct), "BOOLEAN")
+    return (
+        compared("=", this, distinct[0]) if len(distinct) == 1 else Call("IN", (this, *distinct), "BOOLEAN")
+    )
 
 
 def operands(symbol: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -79,7 +81,12 @@ def ordered(expr: Expr) -> Expr:
 def folded(call: Call) -> Expr:
     """A sum, difference or product of whole constants as one constant, where it is of the type that the engine gives it."""
     values = [v for a in call.args if (v := _whole(a)) is not None]
-    if call.function == "NEGATE" and isinstance(call.args[0], Literal) and is_numeric(call.type) and call.args[0].value:
+    if (
+        call.function == "NEGATE"
+        and isinstance(call.args[0], Literal)
+        and is_numeric(call.type)
+        and call.args[0].value
+    ):
         text = call.args[0].value
         return Literal(text[1:] if text.startswith("-") else f"-{text}", call.type)
     if call.function in _FOLDED and len(values) == 2 and call.type == "INTEGER":

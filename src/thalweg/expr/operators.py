@@ -17,7 +17,7 @@ def quotient(symbol: str, left: Expr, right: Expr) -> Piece:
     safe = isinstance(right, Literal) and (right.value or "0").lower().partition("e")[0].strip("-0.") != ""
     below = _number(right, left) if safe else shared("nullif({0}, 0)".format, right.sql)
     sql = f"{_number(left, right)} {symbol} {below}"
-    whole = symbol != "/" and not (is_constant(left) and is_constant(right))
+    whole = symbol != "/"
     minus_one = isinstance(right, Literal) and right.value == "-1"
     return tried(sql) if whole and (minus_one or not safe) else Piece(sql, False)
 
@@ -26,7 +26,7 @@ def _arithmetic(call: Call) -> Piece:
     (left, right), symbol = call.args, call.function
     sql = f"{_term(left, right, symbol)} {symbol} {_term(right, left, symbol)}"
     fallible = symbol in "+-*" and all(is_exact(e.type) or e.type in _TIMES for e in call.args)
-    return tried(sql) if fallible and not (is_constant(left) and is_constant(right)) else Piece(sql, False)
+    return tried(sql) if fallible else Piece(sql, False)
 
 
 def _term(expr: Expr, other: Expr, symbol: str) -> str:
@@ -40,7 +40,12 @@ def _term(expr: Expr, other: Expr, symbol: str) -> str:
 
 def _number(expr: Expr, other: Expr) -> str:
     """An operand. DuckDB makes an integer literal as narrow as what it meets; in Spark it is an INT."""
-    if isinstance(expr, Literal) and not is_constant(other) and other.type in _NARROW and is_integer(expr.type):
+    if (
+        isinstance(expr, Literal)
+        and not is_constant(other)
+        and other.type in _NARROW
+        and is_integer(expr.type)
+    ):
         return f"CAST({expr.sql} AS {expr.type})"
     return expr.operand
 
@@ -55,7 +60,11 @@ def _whole(call: Call) -> Piece:
 
 def _negated(call: Call) -> Piece:
     (arg,) = call.args
-    return tried(f"-{arg.operand}") if is_exact(arg.type) and not is_constant(arg) else Piece(f"-{arg.operand}", False)
+    return (
+        tried(f"-{arg.operand}")
+        if is_exact(arg.type) and not is_constant(arg)
+        else Piece(f"-{arg.operand}", False)
+    )
 
 
 def _joined(call: Call) -> Piece:

@@ -19,10 +19,34 @@ NAMES = {
 }  # fmt: skip
 SUPPORTED = frozenset(NAMES.values())
 DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-TYPES_HINT = "use BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), STRING, DATE or TIMESTAMP"
-INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"})
+TYPES_HINT = (
+    "use BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), STRING, DATE or TIMESTAMP"
+)
+INTEGERS = frozenset(
+    {
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "HUGEINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "UBIGINT",
+        "UHUGEINT",
+    }
+)
 
-WHOLE_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "UTINYINT": 3, "USMALLINT": 5, "UINTEGER": 10, "UBIGINT": 20}
+WHOLE_DIGITS = {
+    "TINYINT": 3,
+    "SMALLINT": 5,
+    "INTEGER": 10,
+    "BIGINT": 19,
+    "UTINYINT": 3,
+    "USMALLINT": 5,
+    "UINTEGER": 10,
+    "UBIGINT": 20,
+}
 MOST_DIGITS = 38
 
 
@@ -128,4 +152,6 @@ def common_type(types: Collection[str]) -> str:
     ('TIMESTAMP', 'DECIMAL(38,20)')
     """
     floating = next((t for t in ("DOUBLE", "FLOAT") if t in types), None)
-    return floating or reduce(lambda a, b: comparable_type(a, b) or max(a, b, key=lambda t: WHOLE_DIGITS.get(t, 39)), sorted(types))
+    return floating or reduce(
+        lambda a, b: comparable_type(a, b) or max(a, b, key=lambda t: WHOLE_DIGITS.get(t, 39)), sorted(types)
+    )

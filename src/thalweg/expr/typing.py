@@ -38,7 +38,12 @@ class Typing:
         made = Call(function, given, "", params)
         return folded(Call(function, given, self._type(made), params))
 
-    def case(self, branches: Iterable[tuple[Expr, Expr]], otherwise: Expr | None = None, subject: Expr | None = None) -> Expr:
+    def case(
+        self,
+        branches: Iterable[tuple[Expr, Expr]],
+        otherwise: Expr | None = None,
+        subject: Expr | None = None,
+    ) -> Expr:
         """A choice, with its type."""
         made = Case(tuple(branches), "", otherwise, subject)
         return Case(made.branches, self.mixed(made.values), otherwise, subject)
@@ -57,7 +62,9 @@ class Typing:
         ruled = rule(call)
         if ruled is not None:
             return ruled
-        asked = Call(call.function, tuple(_alike(n, a, call) for n, a in enumerate(call.args)), "", call.params)
+        asked = Call(
+            call.function, tuple(_alike(n, a, call) for n, a in enumerate(call.args)), "", call.params
+        )
         columns = {a.name: a.type for a in asked.args if isinstance(a, Column)}
         return self.answer(asked, lambda: (asked.sql, columns))
 
@@ -81,7 +88,11 @@ def rule(call: Call) -> str | None:
         return "DOUBLE"
     if function == "/" and all(t in _SIGNED or t == "DOUBLE" for t in types):
         return "DOUBLE"
-    if function == "COALESCE" and len({*types} - {NULL}) == 1 and not any(isinstance(a, Literal) for a in call.args):
+    if (
+        function == "COALESCE"
+        and len({*types} - {NULL}) == 1
+        and not any(isinstance(a, Literal) for a in call.args)
+    ):
         return next(t for t in types if t != NULL)
     return "VARCHAR" if function == "COALESCE" and {*types} == {"VARCHAR"} else None
 

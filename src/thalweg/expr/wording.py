@@ -130,7 +130,9 @@ class _Writer:
 
     def _case(self, case: Case) -> str:
         subject = "" if case.subject is None else f" {self.text(case.subject)}"
-        branches = "".join(f" WHEN {self.text(test)} THEN {self.text(value)}" for test, value in case.branches)
+        branches = "".join(
+            f" WHEN {self.text(test)} THEN {self.text(value)}" for test, value in case.branches
+        )
         otherwise = "" if case.otherwise is None else f" ELSE {self.text(case.otherwise)}"
         return f"CASE{subject}{branches}{otherwise} END"
 

@@ -11,7 +11,9 @@ from thalweg.generate.draws import Ids
 BLOCK = 1 << 18
 
 
-def in_arrival_order(events: int, time: Callable[[Ids], Ids], arrival: Callable[[Ids], Ids], block: int = BLOCK) -> Iterator[Ids]:
+def in_arrival_order(
+    events: int, time: Callable[[Ids], Ids], arrival: Callable[[Ids], Ids], block: int = BLOCK
+) -> Iterator[Ids]:
     """Event ids by (arrival, id), in pieces of any size; ids on their way are held until no later event can precede them."""
     ids, due = np.empty(0, np.int64), np.empty(0, np.int64)
     first = 0

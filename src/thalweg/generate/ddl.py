@@ -12,7 +12,9 @@ _SPARK_NAMES = {"VARCHAR": "STRING"}
 
 def statements(schemas: dict[str, tuple[Column, ...]], directory: Path, format: str, delay: int) -> str:
     """One statement per stream, with event time `at` and a watermark delay in microseconds."""
-    return "\n".join(_statement(stream, columns, directory / stream, format, delay) for stream, columns in schemas.items())
+    return "\n".join(
+        _statement(stream, columns, directory / stream, format, delay) for stream, columns in schemas.items()
+    )
 
 
 def _statement(stream: str, columns: tuple[Column, ...], path: Path, format: str, delay: int) -> str:

@@ -23,7 +23,12 @@ from thalweg.model.windows import SECOND
 START = 1_700_000_000 * SECOND
 """2023-11-14 22:13:20 UTC, in microseconds."""
 
-ARROW_TYPES = {"BIGINT": pa.int64(), "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "TIMESTAMP": pa.timestamp("us")}
+ARROW_TYPES = {
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "VARCHAR": pa.string(),
+    "TIMESTAMP": pa.timestamp("us"),
+}
 
 
 @dataclass(frozen=True)

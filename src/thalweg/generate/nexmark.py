@@ -31,12 +31,16 @@ class Nexmark(Generator):
     """The streams person, auction and bid; `keys` is the number of auctions open to bids at a time."""
 
     schemas: ClassVar[dict[str, tuple[Column, ...]]] = {
-        "person": _columns("id BIGINT, name VARCHAR, email VARCHAR, credit_card VARCHAR, city VARCHAR, state VARCHAR, at TIMESTAMP"),
+        "person": _columns(
+            "id BIGINT, name VARCHAR, email VARCHAR, credit_card VARCHAR, city VARCHAR, state VARCHAR, at TIMESTAMP"
+        ),
         "auction": _columns(
             "id BIGINT, item_name VARCHAR, description VARCHAR, initial_bid BIGINT, reserve BIGINT, expires TIMESTAMP, "
             "seller BIGINT, category BIGINT, at TIMESTAMP"
         ),
-        "bid": _columns("auction BIGINT, bidder BIGINT, price BIGINT, channel VARCHAR, url VARCHAR, at TIMESTAMP"),
+        "bid": _columns(
+            "auction BIGINT, bidder BIGINT, price BIGINT, channel VARCHAR, url VARCHAR, at TIMESTAMP"
+        ),
     }
 
     def tables(self, ids: Ids) -> dict[str, pa.Table]:
@@ -44,11 +48,18 @@ class Nexmark(Generator):
         bid = ids % EPOCH >= PEOPLE + AUCTIONS
         rest = ids[~bid]
         person = rest % EPOCH < PEOPLE
-        return {"person": self._person(rest[person]), "auction": self._auction(rest[~person]), "bid": self._bid(ids[bid])}
+        return {
+            "person": self._person(rest[person]),
+            "auction": self._auction(rest[~person]),
+            "bid": self._bid(ids[bid]),
+        }
 
     def _person(self, ids: Ids) -> pa.Table:
         id = FIRST_ID + ids // EPOCH
-        first, last = self._word(ids, "first name", words.FIRST_NAMES), self._word(ids, "last name", words.LAST_NAMES)
+        first, last = (
+            self._word(ids, "first name", words.FIRST_NAMES),
+            self._word(ids, "last name", words.LAST_NAMES),
+        )
         state = below(self._bits(ids, "state"), len(words.STATES))
         city = state * words.CITIES_PER_STATE + below(self._bits(ids, "city"), words.CITIES_PER_STATE)
         card = [self._word(ids, f"card {group}", words.FOUR_DIGITS) for group in range(4)]
@@ -66,8 +77,13 @@ class Nexmark(Generator):
 
     def _auction(self, ids: Ids) -> pa.Table:
         at = self.times(ids)
-        item = words.join(" ", self._word(ids, "adjective", words.ADJECTIVES), self._word(ids, "thing", words.THINGS))
-        condition, origin = self._word(ids, "condition", words.CONDITIONS), self._word(ids, "origin", words.ORIGINS)
+        item = words.join(
+            " ", self._word(ids, "adjective", words.ADJECTIVES), self._word(ids, "thing", words.THINGS)
+        )
+        condition, origin = (
+            self._word(ids, "condition", words.CONDITIONS),
+            self._word(ids, "origin", words.ORIGINS),
+        )
         initial = self._price(ids, "initial bid")
         return self._table(
             "auction",

@@ -26,7 +26,12 @@ class Sensors(Generator):
     """The stream reading, each event from one of `keys` devices; a reading with status `fault` has no value."""
 
     schemas: ClassVar[dict[str, tuple[Column, ...]]] = {
-        "reading": (Column("k", "BIGINT"), Column("at", "TIMESTAMP"), Column("v", "DOUBLE"), Column("status", "VARCHAR"))
+        "reading": (
+            Column("k", "BIGINT"),
+            Column("at", "TIMESTAMP"),
+            Column("v", "DOUBLE"),
+            Column("status", "VARCHAR"),
+        )
     }
 
     def tables(self, ids: Ids) -> dict[str, pa.Table]:

@@ -45,12 +45,22 @@ def write(
     if events_per_file < 1:
         raise UsageError(f"{events_per_file} events per file", "give 1 or more")
     try:
-        return _write(generator, _folders(generator, Path(directory), overwrite), format, events_per_file, progress)
+        return _write(
+            generator, _folders(generator, Path(directory), overwrite), format, events_per_file, progress
+        )
     except OSError as error:
-        raise EnvironmentProblem(f"can't write to {directory}: {error.strerror or error}", "check the disk and its permissions") from error
+        raise EnvironmentProblem(
+            f"can't write to {directory}: {error.strerror or error}", "check the disk and its permissions"
+        ) from error
 
 
-def _write(generator: Generator, folders: dict[str, Path], format: str, size: int, progress: Callable[[int], None] | None) -> Summary:
+def _write(
+    generator: Generator,
+    folders: dict[str, Path],
+    format: str,
+    size: int,
+    progress: Callable[[int], None] | None,
+) -> Summary:
     digits = max(6, len(str(generator.events // size)))
     published = Publisher(ENCODERS[format]())
     rows = Counter(dict.fromkeys(folders, 0))
@@ -91,7 +101,9 @@ def _folders(generator: Generator, directory: Path, overwrite: bool) -> dict[str
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is not a directory", "choose another one")
     if directory.is_dir() and any(directory.iterdir()) and not overwrite:
-        raise UsageError(f"{directory} is not empty", "choose another directory, or give --overwrite (overwrite=True)")
+        raise UsageError(
+            f"{directory} is not empty", "choose another directory, or give --overwrite (overwrite=True)"
+        )
     folders = {stream: directory / stream for stream in generator.schemas}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)

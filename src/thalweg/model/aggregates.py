@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from thalweg.expr.nodes import Expr
 from thalweg.model.query import Aggregate
 
-INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
+INTEGERS = frozenset(
+    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Part:
 
     `unit` is the part of a single row, `weigh` that of as many equal pieces as a weight says. `wide` is the type in which a
     unit must be weighed, where its own would be too small.
-    `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists.
+    `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists. `fold` is sum, min or max where numbers
+    become one in that way.
     """
 
     kind: str
@@ -53,6 +56,7 @@ class Part:
     unit: Callable[[Call], str] = lambda c: c.one(c.args[0])
     weigh: Callable[[str, str], str] = lambda part, weight: part
     wide: Callable[[Call], str | None] = lambda c: None
+    fold: str | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,8 @@ def _present(arg: int) -> Callable[[Call], str | None]:
 
 def _same(function: str, arg: int = 0) -> Part:
     """A part that is combined by the function that made it."""
-    return Part(function, lambda c: c.of(function, c.args[arg]), lambda col: f"{function}({col})")
+    fold = function if function in ("min", "max") else None
+    return Part(function, lambda c: c.of(function, c.args[arg]), lambda col: f"{function}({col})", fold=fold)
 
 
 def _extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call], str | None]) -> Part:
@@ -150,6 +155,7 @@ def _half(kind: str, operator: str) -> Part:
         _minus,
         unit=lambda c: c.one(f"({_digits(c.args[0])} {operator} {_HALF})"),
         weigh=_times,
+        fold="sum",
     )
 
 
@@ -160,13 +166,17 @@ def _lower_wide(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[st
     """The two halves as one number; NULL where it has more than 38 digits."""
     scale = int(types[0].rstrip(")").split(",")[1])
     digits = f"TRY_CAST(TRY({parts[0]}::HUGEINT * {_HALF} + {parts[1]}::HUGEINT) AS DECIMAL(38,0))"
-    return f"{digits} * CAST('{10**-scale:.{scale}f}' AS DECIMAL({max(scale, 1)},{scale}))" if scale else digits
+    return (
+        f"{digits} * CAST('{10**-scale:.{scale}f}' AS DECIMAL({max(scale, 1)},{scale}))" if scale else digits
+    )
 
 
 def _spread(divisor: str, root: bool) -> Callable[[tuple[str, ...], tuple[str, ...], tuple[str, ...]], str]:
     def lower(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
         p = parts[0]
-        value = f"CASE WHEN {p}.n > {1 if '-' in divisor else 0} THEN greatest({p}.m2, 0) / ({p}.{divisor}) END"
+        value = (
+            f"CASE WHEN {p}.n > {1 if '-' in divisor else 0} THEN greatest({p}.m2, 0) / ({p}.{divisor}) END"
+        )
         return f"sqrt({value})" if root else value
 
     return lower
@@ -189,7 +199,7 @@ def _weighed_moments(part: str, weight: str) -> str:
     return f"{{'n': {part}.n * {weight}, 'mean': {part}.mean, 'm2': {part}.m2 * {weight}}}"
 
 
-SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times, wide=_wide)
+SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times, wide=_wide, fold="sum")
 COUNT = Part(
     "count",
     lambda c: c.of("count", c.args[0]),
@@ -197,8 +207,17 @@ COUNT = Part(
     _minus,
     unit=lambda c: c.one("1::BIGINT", f"{c.args[0]} IS NOT NULL", "0::BIGINT"),
     weigh=_times,
+    fold="sum",
 )
-ROWS = Part("rows", lambda c: c.of("count", "*"), _sum, _minus, unit=lambda c: c.one("1::BIGINT", other="0::BIGINT"), weigh=_times)
+ROWS = Part(
+    "rows",
+    lambda c: c.of("count", "*"),
+    _sum,
+    _minus,
+    unit=lambda c: c.one("1::BIGINT", other="0::BIGINT"),
+    weigh=_times,
+    fold="sum",
+)
 MOMENTS = Part(
     "moments",
     lambda c: (
@@ -206,7 +225,10 @@ MOMENTS = Part(
         f"'m2': {c.of('var_pop', f'({c.args[0]})::DOUBLE')} * {c.of('count', c.args[0])} + {c.of('max', _noise(c.args[0]))}}}"
     ),
     lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
-    unit=lambda c: c.one(f"{{'n': 1::DOUBLE, 'mean': ({c.args[0]})::DOUBLE, 'm2': {_noise(c.args[0])}}}", f"{c.args[0]} IS NOT NULL"),
+    unit=lambda c: c.one(
+        f"{{'n': 1::DOUBLE, 'mean': ({c.args[0]})::DOUBLE, 'm2': {_noise(c.args[0])}}}",
+        f"{c.args[0]} IS NOT NULL",
+    ),
     weigh=lambda part, weight: f"CASE WHEN {part} IS NOT NULL THEN {_weighed_moments(part, weight)} END",
 )
 VALUES = Part(
@@ -240,10 +262,21 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
     AggregateFunction("COUNT_ROWS", 0, (ROWS,), _lower_count),
     AggregateFunction("COUNT", 1, (COUNT,), _lower_count),
     AggregateFunction("SUM", 1, (SUM,), _lower_sum, numeric=True, wide="SUM_WIDE"),
-    AggregateFunction("AVG", 1, (SUM, COUNT), lambda p, t, a: f"{p[0]}::DOUBLE / nullif({p[1]}, 0)", numeric=True, wide="AVG_WIDE"),
+    AggregateFunction(
+        "AVG",
+        1,
+        (SUM, COUNT),
+        lambda p, t, a: f"{p[0]}::DOUBLE / nullif({p[1]}, 0)",
+        numeric=True,
+        wide="AVG_WIDE",
+    ),
     AggregateFunction("SUM_WIDE", 1, (HIGH, LOW), _lower_wide, numeric=True),
     AggregateFunction(
-        "AVG_WIDE", 1, (HIGH, LOW, COUNT), lambda p, t, a: f"({_lower_wide(p, t, a)})::DOUBLE / nullif({p[2]}, 0)", numeric=True
+        "AVG_WIDE",
+        1,
+        (HIGH, LOW, COUNT),
+        lambda p, t, a: f"({_lower_wide(p, t, a)})::DOUBLE / nullif({p[2]}, 0)",
+        numeric=True,
     ),
     AggregateFunction("MIN", 1, (_same("min"),), lambda p, t, a: p[0], overlap_safe=True),
     AggregateFunction("MAX", 1, (_same("max"),), lambda p, t, a: p[0], overlap_safe=True),
@@ -253,12 +286,45 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
     AggregateFunction("VAR_SAMP", 1, (MOMENTS,), _spread("n - 1", False), numeric=True),
     AggregateFunction("STDDEV_POP", 1, (MOMENTS,), _spread("n", True), numeric=True),
     AggregateFunction("STDDEV_SAMP", 1, (MOMENTS,), _spread("n - 1", True), numeric=True),
-    AggregateFunction("MIN_BY", 2, (_extreme("min", _pair(1, 0), _present(1)),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
-    AggregateFunction("MAX_BY", 2, (_extreme("max", _pair(1, 0), _present(1)),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
-    AggregateFunction("FIRST", 1, (_extreme("min", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
-    AggregateFunction("LAST", 1, (_extreme("max", _pair(None, 0), lambda c: None),), lambda p, t, a: f"{p[0]}.v", overlap_safe=True),
-    AggregateFunction("COUNT_DISTINCT", 1, (SET,), lambda p, t, a: f"coalesce(len({p[0]}), 0)::BIGINT", overlap_safe=True, holistic=True),
-    AggregateFunction("MEDIAN", 1, (VALUES,), lambda p, t, a: _quantile(p[0], "0.5"), holistic=True, numeric=True),
+    AggregateFunction(
+        "MIN_BY",
+        2,
+        (_extreme("min", _pair(1, 0), _present(1)),),
+        lambda p, t, a: f"{p[0]}.v",
+        overlap_safe=True,
+    ),
+    AggregateFunction(
+        "MAX_BY",
+        2,
+        (_extreme("max", _pair(1, 0), _present(1)),),
+        lambda p, t, a: f"{p[0]}.v",
+        overlap_safe=True,
+    ),
+    AggregateFunction(
+        "FIRST",
+        1,
+        (_extreme("min", _pair(None, 0), lambda c: None),),
+        lambda p, t, a: f"{p[0]}.v",
+        overlap_safe=True,
+    ),
+    AggregateFunction(
+        "LAST",
+        1,
+        (_extreme("max", _pair(None, 0), lambda c: None),),
+        lambda p, t, a: f"{p[0]}.v",
+        overlap_safe=True,
+    ),
+    AggregateFunction(
+        "COUNT_DISTINCT",
+        1,
+        (SET,),
+        lambda p, t, a: f"coalesce(len({p[0]}), 0)::BIGINT",
+        overlap_safe=True,
+        holistic=True,
+    ),
+    AggregateFunction(
+        "MEDIAN", 1, (VALUES,), lambda p, t, a: _quantile(p[0], "0.5"), holistic=True, numeric=True
+    ),
     AggregateFunction(
         "PERCENTILE",
         1,
@@ -281,6 +347,7 @@ class PartColumn:
     inverse: str | None = None
     unit: str = ""
     wide: str | None = None
+    fold: str | None = None
 
 
 @dataclass(frozen=True)
@@ -316,7 +383,9 @@ def _column(part: Part, call: Call) -> PartColumn:
     lift = part.lift(call)
     name = f"{part.kind}_{hashlib.sha256(lift.encode()).hexdigest()[:32]}"
     inverse = part.inverse("w", "p") if part.inverse else None
-    return PartColumn(name, lift, part.combine(f'"{name}"'), inverse, part.unit(call), part.wide(call))
+    return PartColumn(
+        name, lift, part.combine(f'"{name}"'), inverse, part.unit(call), part.wide(call), part.fold
+    )
 
 
 def lowered(aggregate: Aggregate, time: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):/", re.ASCII)
-_READ = "copy the files to a local directory, or give a Spark streaming DataFrame from Python (session.stream)"
+_READ = (
+    "copy the files to a local directory, or give a Spark streaming DataFrame from Python (session.stream)"
+)
 _WRITTEN = "write to a local directory, and copy its files from there"
 
 
@@ -16,6 +18,8 @@ def refused_path(path: str, writes: bool) -> tuple[str, str] | None:
     >>> refused_path("s3://bucket/out", writes=True)[0]
     "'s3://bucket/out': s3 is not supported yet"
     """
+    if not path.strip() or "\0" in path:
+        return f"{path!r} is no path", "name a directory or a file"
     found = _SCHEME.match(path)
     if found is None:
         return None

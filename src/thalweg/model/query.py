@@ -15,8 +15,17 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.target import Target
 from thalweg.model.windows import NamedWindow, duration_text
 
-RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED = "range", "tumble", "unbounded", "static", "windowed"
+RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING = (
+    "range",
+    "tumble",
+    "unbounded",
+    "static",
+    "windowed",
+    "passing",
+)
 DELETED = "deleted"
+ALL = 0
+"""A history that reaches back as far as it can."""
 WINDOW_COLUMNS = {"window_id": "VARCHAR", "window_start": "TIMESTAMP", "window_end": "TIMESTAMP"}
 
 
@@ -79,8 +88,8 @@ class Chosen:
 class QueryInput:
     """A stream with its window, or a static table, under the name that it has in the query.
 
-    `kind` is RANGE or TUMBLE with a `length` in microseconds, UNBOUNDED, STATIC for a table, or WINDOWED where the windows of the
-    results are the only ones.
+    `kind` is RANGE or TUMBLE with a `length` in microseconds, UNBOUNDED, STATIC for a table, WINDOWED where the windows of the
+    results are the only ones, or PASSING for the only stream of a query whose rows are results as they come: none of them is kept.
     `where` are the conditions that read this input alone, over its bare columns, in normal order.
     Where many queries are computed as one, `sets` says which rows each of them takes, and `pool` who they are.
     """
@@ -154,9 +163,11 @@ class Query:
     """What is asked: inputs with their windows, what makes their rows partners, grouping, aggregates, and when results are emitted.
 
     With `windows` (of one input) a result is emitted per group and instance that has closed, with `every` per group at each multiple
-    of so many microseconds (with `changes` only where it changed), and with neither of them the rows of the join are the result.
+    of so many microseconds (with `changes` only where it changed), and with neither of them the rows, or those of the join, are the result.
     Outputs are over `"k0"`, ... (grouping keys), `"a0"`, ... (aggregates) and the columns of the window; without aggregates they are over
     the joined row, and `columns` are what they read.
+    With a `history` a query created in mid-stream begins so many microseconds of event time before the last row seen (`ALL`: as early as
+    the files that were read allow).
     State: what aggregates keep per group and open slot of the widest window; the rows, or the aggregation sets, of every joined window.
     """
 
@@ -174,11 +185,12 @@ class Query:
     every: int | None = None
     changes: bool = False
     into: Target | None = None
+    history: int | None = None
 
     @property
     def meaning(self) -> Query:
-        """What is asked, whoever asks it and wherever the results go."""
-        return replace(self, name="", text="", into=None)
+        """What is asked, whoever asks it, wherever the results go and wherever it begins."""
+        return replace(self, name="", text="", into=None, history=None)
 
     @property
     def stream(self) -> str:
@@ -204,6 +216,11 @@ class Query:
     def relations(self) -> tuple[str, ...]:
         """The static tables that it reads, each once."""
         return tuple(dict.fromkeys(i.source for i in self.inputs if not i.is_stream))
+
+    @property
+    def passes(self) -> bool:
+        """Whether the rows of one stream are the results as they come, alone or with what tables have of them."""
+        return any(i.kind == PASSING for i in self.inputs)
 
     @property
     def slot(self) -> int:
@@ -244,7 +261,7 @@ def window_text(given: QueryInput) -> str:
     '[RANGE 1 hour]'
     """
     length = f" {duration_text(given.length)}" if given.length is not None else ""
-    return f"[{given.kind.upper()}{length}]" if given.is_stream else ""
+    return f"[{given.kind.upper()}{length}]" if given.kind not in (STATIC, PASSING) else ""
 
 
 def joined_name(alias: str, column: str) -> str:

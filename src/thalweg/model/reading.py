@@ -24,13 +24,19 @@ def columns_judged(query: Query, source: str) -> frozenset[str]:
 def _columns(query: Query, number: int) -> frozenset[str]:
     refs = [*query.columns, *(c for a in query.aggregates if a.input is None for c in a.columns)]
     named = {c.name for c in refs if c.input == number}
-    return frozenset(named).union(*(e.columns for a in query.aggregates if a.input == number for e in a.call.exprs), _judged(query, number))
+    return frozenset(named).union(
+        *(e.columns for a in query.aggregates if a.input == number for e in a.call.exprs),
+        _judged(query, number),
+    )
 
 
 def _judged(query: Query, number: int) -> frozenset[str]:
     """Columns in conditions, keys, and arguments that are more than a column."""
     calls = [a.call for a in query.aggregates if a.input == number]
-    exprs: list[Expr] = [*query.inputs[number].where, *(e for c in calls for e in c.args if not isinstance(e, Column))]
+    exprs: list[Expr] = [
+        *query.inputs[number].where,
+        *(e for c in calls for e in c.args if not isinstance(e, Column)),
+    ]
     exprs += [c.where for c in calls if c.where is not None]
     return frozenset().union(*(e.columns for e in exprs), *(_of_term(t, number) for t in _terms(query)))
 

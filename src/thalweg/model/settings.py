@@ -77,27 +77,33 @@ def with_setting(config: Config, key: str, value: str) -> Config:
     config = replace(config, given=(*(g for g in config.given if g[0] != key), (key, value)))
     if key == "plan.early_aggregation":
         if not _EARLY.fullmatch(value.lower()):
-            raise UsageError(f"{key} can't be {value!r}", "use best, LAP, or EAP with a digit 0 or 1 for each input, as EAP10")
+            raise UsageError(
+                f"{key} can't be {value!r}",
+                "use best, LAP, or EAP with a digit 0 or 1 for each input, as EAP10",
+            )
         return replace(config, early_aggregation="best" if value.lower() == "best" else value.upper())
     if key in CHOICES:
         return replace(config, **{key.removeprefix("plan."): value.lower()})  # type: ignore[arg-type]
     if key == "partitions":
-        return replace(config, partitions=_number(key, value, int, 1))
+        return replace(config, partitions=_number(key, value, int, 1, 10_000))
     if key == "trigger":
-        return replace(config, trigger=_number(key, value, float, 0))
+        return replace(config, trigger=_number(key, value, float, 0, 1_000_000))
     if key == "durable":
         return replace(config, durable=_flag(key, value))
     feature = frozenset({key.rpartition(".")[2]})
-    return replace(config, features_off=config.features_off - feature if _flag(key, value) else config.features_off | feature)
+    return replace(
+        config,
+        features_off=config.features_off - feature if _flag(key, value) else config.features_off | feature,
+    )
 
 
-def _number(key: str, value: str, kind: type[N], least: float) -> N:
+def _number(key: str, value: str, kind: type[N], least: float, most: float) -> N:
     try:
         number = kind(value)
     except ValueError:
         number = kind(-1)
-    if not least <= number < float("inf"):
-        raise UsageError(f"{key} can't be {value!r}", f"use a number of at least {least}")
+    if not least <= number <= most:
+        raise UsageError(f"{key} can't be {value!r}", f"use a number from {least} to {most}")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Named inputs: streams of events and static relations."""
+"""Named inputs: streams of events, static relations, and views of them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Stream:
     """A named source with a schema, an event-time column and a watermark delay (microseconds).
 
     `format` is one of FILE_FORMATS with a `path`, or `dataframe` for a Spark streaming DataFrame given from Python.
+    `on_bad_file` is `skip` (rows that do not fit, and files that can't be read, are set aside and written to `bad_rows`) or `stop`.
     `rate` (rows per second of event time) and `distinct` (distinct values by column) are what the user says of it.
     """
 
@@ -32,8 +33,9 @@ class Stream:
     files_per_batch: int | None = None
     bytes_per_batch: str | None = None
     late_rows: str | None = None
+    bad_rows: str | None = None
     idle_timeout: int | None = None
-    on_bad_file: str = "stop"
+    on_bad_file: str = "skip"
     options: tuple[tuple[str, str], ...] = ()
     rate: float | None = None
     distinct: tuple[tuple[str, int], ...] = ()
@@ -55,3 +57,13 @@ class Relation:
     options: tuple[tuple[str, str], ...] = ()
     rows: int | None = None
     distinct: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class View:
+    """A SELECT that filters and projects, under a name: the text of it, its columns, and the streams, tables and views that it names."""
+
+    name: str
+    text: str
+    columns: tuple[Column, ...]
+    reads: tuple[str, ...]

@@ -43,10 +43,19 @@ def target_of(text: str | None) -> Target | None:
     """
     if text is None:
         return None
-    refused = refused_path(text, writes=True)
-    if refused and scheme_of(text) not in SINKS:
+    refused, scheme = refused_path(text, writes=True), scheme_of(text)
+    if refused and not (scheme and scheme in SINKS):
         raise UsageError(*refused)
     return Console() if text == CONSOLE else Files(text)
+
+
+def into_text(target: Target | None) -> str | None:
+    """The INTO that says a target.
+
+    >>> into_text(Files("out/q")), into_text(Console()), into_text(None)
+    ('out/q', 'console', None)
+    """
+    return target.path if isinstance(target, Files) else None if target is None else CONSOLE
 
 
 def scheme_of(address: str) -> str:

@@ -24,14 +24,26 @@ def estimate(
 ) -> Estimate:
     """The cost of one plan of a query: taking rows in, evaluating, and the statements of each batch. Without an order, by the best one."""
     join = costed(query, early, statistics, partners_of(query, statistics, method, constants))
-    return estimated(replace(join, order=best_order(join, evaluate, statistics) if order is None else order), evaluate, statistics)
+    return estimated(
+        replace(join, order=best_order(join, evaluate, statistics) if order is None else order),
+        evaluate,
+        statistics,
+    )
 
 
-def costed(query: Query, early: tuple[bool, ...], statistics: JoinStatistics, partners: Partners) -> CostedJoin:
+def costed(
+    query: Query, early: tuple[bool, ...], statistics: JoinStatistics, partners: Partners
+) -> CostedJoin:
     """A join with its inputs as a plan sees them."""
     batch = statistics.batch / SECOND
-    held = tuple(held_of(query, n, early[n] and query.every is not None, i, batch) for n, i in enumerate(statistics.inputs))
-    return CostedJoin(query, held, partners)
+    held = tuple(
+        held_of(query, n, early[n] and query.every is not None, i, batch)
+        for n, i in enumerate(statistics.inputs)
+    )
+    found = partners.evened({n: h.window for n, h in enumerate(held) if h.early})
+    return CostedJoin(
+        query, held, replace(found, times=times) if (times := statistics.times(early)) != 1.0 else found
+    )
 
 
 def best_order(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Order:
@@ -44,7 +56,12 @@ def best_order(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> O
 
 def estimated(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Estimate:
     """The cost of a join that is evaluated in some way, its inputs meeting in their order."""
-    query, constants, batch, evaluation = join.query, join.constants, statistics.batch / SECOND, EVALUATIONS[evaluate]
+    query, constants, batch, evaluation = (
+        join.query,
+        join.constants,
+        statistics.batch / SECOND,
+        EVALUATIONS[evaluate],
+    )
     work, kept, pairs = evaluation.work(join, statistics)
     steps = evaluation.statements * constants.step / batch
     rows = sum(h.kept for h in join.held) + kept

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from thalweg.model.windows import Window
 from thalweg.optimizer.coverage import covering_multiplier
-from thalweg.optimizer.units import in_microseconds
+from thalweg.optimizer.units import Scale
 from thalweg.plan.pieces import Pieces, covering
 
 
@@ -85,11 +85,12 @@ def base(step: Step, instance: int) -> int:
     return (step.window.start(instance) - step.source.offset) // step.source.slide
 
 
-def in_time(forest: Forest, size: int) -> Forest:
-    """A forest over windows counted in units of `size` microseconds as one over windows in microseconds."""
+def in_time(forest: Forest, scale: Scale) -> Forest:
+    """A forest over windows that are counted in units as one over windows in microseconds."""
 
     def scaled(step: Step) -> Step:
-        source = None if step.source is None else in_microseconds(step.source, size)
-        return replace(step, window=in_microseconds(step.window, size), source=source)
+        return replace(
+            step, window=scale.up(step.window), source=None if step.source is None else scale.up(step.source)
+        )
 
     return Forest(tuple(map(scaled, forest.steps)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.model.query import Aggregate, Query
 from thalweg.model.windows import Window
-from thalweg.optimizer.forest import Forest
+from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group, group_of
 from thalweg.plan.nodes import TIME
@@ -67,17 +67,33 @@ def cheapest_kinds(group: Group, queries: Iterable[Query], costs: Costs) -> tupl
     bounded = [k for k in apart if not k.traits.holistic]
     if len(bounded) < 2:
         return apart
-    traits = Traits(all(k.traits.overlap_safe for k in bounded), all(k.traits.invertible for k in bounded), False)
+    traits = Traits(
+        all(k.traits.overlap_safe for k in bounded), all(k.traits.invertible for k in bounded), False
+    )
     parts = {p.name: p for k in bounded for p in k.parts}
     users = {q.name: q for k in bounded for q in k.queries}
     one = Kind(traits, tuple(users.values()), tuple(parts.values()))
-    if _kind_cost(group, one, costs) > sum(_kind_cost(group, k, costs) for k in bounded):
+    if kinds_cost(group, [one], costs) > kinds_cost(group, bounded, costs):
         return apart
     return (one, *(k for k in apart if k.traits.holistic))
 
 
-def _kind_cost(group: Group, kind: Kind, costs: Costs) -> float:
-    return costs.cost(group, costs.forest(group, kind.windows, kind.traits), kind.traits)
+def kinds_cost(group: Group, kinds: Iterable[Kind], costs: Costs) -> float:
+    """What kinds cost that are planned each by itself: steps that several of them have, down to the rows, are one node and cost once."""
+    total, known = 0.0, set[tuple[Step, ...]]()
+    for kind in kinds:
+        forest = costs.forest(group, kind.windows, kind.traits)
+        lines = {_line(forest, step) for step in forest}
+        twice = sum(costs.cost(group, Forest((line[0],)), kind.traits) for line in lines & known)
+        total += costs.cost(group, forest, kind.traits) - twice
+        known |= lines
+    return total
+
+
+def _line(forest: Forest, step: Step) -> tuple[Step, ...]:
+    """A step and those that it is computed from, down to the rows, whoever asks for them."""
+    own = replace(step, factor=False)
+    return (own,) if step.source is None else (own, *_line(forest, forest.of[step.source]))
 
 
 def _kinds(queries: Iterable[Query]) -> tuple[Kind, ...]:
@@ -86,7 +102,11 @@ def _kinds(queries: Iterable[Query]) -> tuple[Kind, ...]:
         for traits, parts in _parts_by_traits(query).items():
             found.setdefault(traits, []).append((query, parts))
     return tuple(
-        Kind(traits, tuple(q for q, _ in users), tuple({p.name: p for _, parts in users for p in parts}.values()))
+        Kind(
+            traits,
+            tuple(q for q, _ in users),
+            tuple({p.name: p for _, parts in users for p in parts}.values()),
+        )
         for traits, users in found.items()
     )
 

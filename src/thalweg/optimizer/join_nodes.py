@@ -24,11 +24,19 @@ class Choices(Protocol):
         """The plan of a join query."""
 
 
-def join_nodes(queries: Iterable[Query], choices: Choices, begins: Mapping[str, int | None], apart: bool = False) -> Plan:
+def join_nodes(
+    queries: Iterable[Query], choices: Choices, begins: Mapping[str, int | None], apart: bool = False
+) -> Plan:
     """Join queries that come into force together; `apart` they share nothing."""
-    made = [planned(q, choices.join(q), starts_of(q, begins), q.name if apart else "") for q in queries if not q.windows]
+    made = [
+        planned(q, choices.join(q), starts_of(q, begins), q.name if apart else "")
+        for q in queries
+        if not q.windows
+    ]
     sides = [s for plan in made for s in plan.fragments]
-    return united(sides, [j for plan in made for j in plan.joins], [e for plan in made for e in plan.emissions])
+    return united(
+        sides, [j for plan in made for j in plan.joins], [e for plan in made for e in plan.emissions]
+    )
 
 
 def starts_of(query: Query, begins: Mapping[str, int | None]) -> Starts:
@@ -38,7 +46,9 @@ def starts_of(query: Query, begins: Mapping[str, int | None]) -> Starts:
 
 def planned(query: Query, choice: JoinChoice, starts: Starts, owner: str = "") -> Plan:
     """The fragments, the join and the emission of a choice."""
-    sides = tuple(_begun(query, n, side, starts[n]) for n, side in enumerate(sides_of(query, choice.early, owner)))
+    sides = tuple(
+        _begun(query, n, side, starts[n]) for n, side in enumerate(sides_of(query, choice.early, owner))
+    )
     evaluate = "rows" if query.every is None else choice.evaluate
     asked, ids = core(query), tuple(s.id for s in sides)
     join = Join(
@@ -51,12 +61,19 @@ def planned(query: Query, choice: JoinChoice, starts: Starts, owner: str = "") -
         invalidate=choice.invalidate if evaluate == "rows" else "slot",
         order=choice.order,
     )
-    return united(sides, [join], [Emission(query.name, (join.id,), begin=first_whole(query, starts), born=starts)])
+    return united(
+        sides, [join], [Emission(query.name, (join.id,), begin=first_whole(query, starts), born=starts)]
+    )
 
 
 def _begun(query: Query, number: int, side: Fragment, start: int | None) -> Fragment:
     """A side as a window without end sees it: what came before its beginning can't be told apart within a slot, so it is left out."""
-    if start is None or query.every is None or query.inputs[number].kind != UNBOUNDED or start % side.slot == 0:
+    if (
+        start is None
+        or query.every is None
+        or query.inputs[number].kind != UNBOUNDED
+        or start % side.slot == 0
+    ):
         return side
     return fragment(replace(side, begin=start))
 
@@ -65,17 +82,28 @@ def first_whole(query: Query, starts: Starts) -> int | None:
     """The first instant whose windows lie wholly after the beginnings."""
     if query.every is None:
         return None
-    ends = [s + (i.length if i.length is not None else 1) for i, s in zip(query.inputs, starts, strict=True) if s is not None]
+    ends = [
+        s + (i.length if i.length is not None else 1)
+        for i, s in zip(query.inputs, starts, strict=True)
+        if s is not None
+    ]
     return -(-max(ends) // query.every) if ends else None
 
 
 def succeeded(
-    query: Query, choice: JoinChoice, old: Plan, running: list[Emission], begins: Mapping[str, int | None], apart: bool = False
+    query: Query,
+    choice: JoinChoice,
+    old: Plan,
+    running: list[Emission],
+    begins: Mapping[str, int | None],
+    apart: bool = False,
 ) -> Plan:
     """Another plan of a query that runs: at once where the state gives all that it needs, else the old one goes on until then."""
     last, owner = running[-1], query.name if apart else ""
     before = old.join(last.nodes[0])
-    taken = _taken_over(query, before, last, planned(query, choice, before.begins, owner), {f.id for f in old.fragments})
+    taken = _taken_over(
+        query, before, last, planned(query, choice, before.begins, owner), {f.id for f in old.fragments}
+    )
     if taken is not None:
         return replace(taken, emissions=(*running[:-1], *taken.emissions))
     fresh = planned(query, choice, starts_of(query, begins), owner)
@@ -87,7 +115,9 @@ def _taken_over(query: Query, before: Join, last: Emission, made: Plan, known: s
     (new,) = made.joins
     if new.id == before.id:  # but for the order in which inputs meet, perhaps, which no state depends on
         return replace(made, joins=(replace(new, takes_over=before.takes_over),), emissions=(last,))
-    sides = [successor(old, made.fragment(side), known) for old, side in zip(before.sides, new.sides, strict=True)]
+    sides = [
+        successor(old, made.fragment(side), known) for old, side in zip(before.sides, new.sides, strict=True)
+    ]
     found = tuple(s for s in sides if s is not None)
     if query.every is None or len(found) < len(sides):
         return None

@@ -32,7 +32,9 @@ class JoinChoice:
     @property
     def name(self) -> str:
         """The plan as the papers call it, with its evaluation."""
-        return f"{plan_name(self.early)} {self.evaluate}" + (" by nested loops" if self.method == "loop" else "")
+        return f"{plan_name(self.early)} {self.evaluate}" + (
+            " by nested loops" if self.method == "loop" else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,11 @@ def may_hash(query: Query) -> bool:
 
 def choices(query: Query, wish: Wish) -> Iterator[JoinChoice]:
     """Every plan that a query has, as far as the settings leave it open."""
-    methods = ("hash" if query.equalities else "loop",) if wish.method == BEST else (wish.method,)
+    methods = (
+        ("hash" if query.equalities or (query.passes and len(query.inputs) == 1) else "loop",)
+        if wish.method == BEST
+        else (wish.method,)
+    )
     if wish.method == "hash" and not may_hash(query):
         return
     if query.every is None:
@@ -87,12 +93,16 @@ def _digits(early: tuple[bool, ...]) -> str:
     return "EAP" + "".join("01"[e] for e in early)
 
 
-def consider(query: Query, statistics: JoinStatistics, wish: Wish, constants: JoinConstants) -> tuple[Considered, ...]:
+def consider(
+    query: Query, statistics: JoinStatistics, wish: Wish, constants: JoinConstants
+) -> tuple[Considered, ...]:
     """The plans of a query, cheapest first."""
     partners = {m: partners_of(query, statistics, m, constants) for m in ("hash", "loop")}
     found = []
     for c in choices(query, wish):
         join = costed(query, c.early, statistics, partners[c.method])
         order = best_order(join, c.evaluate, statistics) if wish.order == BEST else ()
-        found.append(Considered(replace(c, order=order), estimated(replace(join, order=order), c.evaluate, statistics)))
+        found.append(
+            Considered(replace(c, order=order), estimated(replace(join, order=order), c.evaluate, statistics))
+        )
     return tuple(sorted(found, key=lambda c: c.estimate.nanos))

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from thalweg.model.windows import Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.edges import Edges, priced
-from thalweg.optimizer.cost.steps import compresses, engine_weights, opened_cost
+from thalweg.optimizer.cost.steps import beside_steps, compresses, engine_weights, keeping
 from thalweg.optimizer.cost.windows import forest_cost, paper_weights, period
 from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.forest import Forest, Step, in_time
@@ -18,7 +18,7 @@ from thalweg.optimizer.rules.flatten import flatten
 from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
 from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
 from thalweg.optimizer.traits import Features, Traits
-from thalweg.optimizer.units import counting_unit, in_units, time_unit
+from thalweg.optimizer.units import Scale, scale_of
 from thalweg.optimizer.window_graph import window_coverage_graph
 from thalweg.statistics.records import WindowStatistics
 
@@ -44,26 +44,29 @@ def plan_windows(
     """
     if mode not in MODES:
         raise ValueError(f"no mode {mode!r} among {', '.join(MODES)}")
-    _, size = time_unit(windows)
-    asked = frozenset(in_units(w, size) for w in windows)
+    scale = scale_of(windows)
+    asked = frozenset(map(scale.down, windows))
     if mode == "best":
-        return in_time(_best(asked, traits, size, statistics, enabled or Features(), constants or Constants()), size)
-    return in_time(_PLANS[mode](asked, traits), size)
+        return in_time(
+            _best(asked, traits, scale, statistics, enabled or Features(), constants or Constants()), scale
+        )
+    return in_time(_PLANS[mode](asked, traits, scale.rate), scale)
 
 
-def costs(windows: Collection[Window], traits: Traits, enabled: Features | None = None) -> dict[Mode, int | float]:
+def costs(
+    windows: Collection[Window], traits: Traits, enabled: Features | None = None
+) -> dict[Mode, int | float]:
     """The paper's cost of the plan of each mode: events per period R at one event per time unit.
 
     >>> seconds = [Window(s * 1_000_000, s * 1_000_000) for s in (10, 20, 30, 40)]
     >>> costs(seconds, Traits(overlap_safe=True))
     {'naive': 480, 'shared': 150, 'paper': 150, 'best': 150}
     """
-    _, size = time_unit(windows)
-    asked = frozenset(in_units(w, size) for w in windows)
-    plans = {mode: plan(asked, traits) for mode, plan in _PLANS.items()}
-    plans["best"] = _best(asked, traits, size, None, enabled or Features(), Constants())
-    rate = Fraction(size, counting_unit(windows)[1])
-    return {mode: _number(forest_cost(plan, rate)) for mode, plan in plans.items()}
+    scale = scale_of(windows)
+    asked = frozenset(map(scale.down, windows))
+    plans = {mode: plan(asked, traits, scale.rate) for mode, plan in _PLANS.items()}
+    plans["best"] = _best(asked, traits, scale, None, enabled or Features(), Constants())
+    return {mode: _number(forest_cost(plan, scale.rate)) for mode, plan in plans.items()}
 
 
 def factors(windows: Collection[Window], traits: Traits) -> tuple[tuple[int | float, int | float], ...]:
@@ -72,54 +75,77 @@ def factors(windows: Collection[Window], traits: Traits) -> tuple[tuple[int | fl
     >>> factors([Window(s * 1_000_000, s * 1_000_000) for s in (20, 30, 40)], Traits(overlap_safe=True))
     ((10, 10),)
     """
-    _, size = time_unit(windows)
-    rate = Fraction(size, counting_unit(windows)[1])
-    found = _paper(frozenset(in_units(w, size) for w in windows), traits).factors
-    return tuple((_number(w.range * rate), _number(w.slide * rate)) for w in found)
+    scale = scale_of(windows)
+    found = _paper(frozenset(map(scale.down, windows)), traits, scale.rate).factors
+    return tuple((_number(w.range * scale.rate), _number(w.slide * scale.rate)) for w in found)
 
 
-def _naive(asked: frozenset[Window], traits: Traits) -> Forest:
+def _naive(asked: frozenset[Window], traits: Traits, rate: Fraction) -> Forest:
     return Forest(tuple(Step(w) for w in sorted(asked)))
 
 
-def _shared(asked: frozenset[Window], traits: Traits) -> Forest:
-    """Algorithm 1; a holistic aggregate is computed from the rows, as in the paper."""
+def _shared(asked: frozenset[Window], traits: Traits, rate: Fraction) -> Forest:
+    """Algorithm 1; a holistic aggregate is computed from the rows, as in the paper.
+
+    With offsets so much finer than windows that there is less than one event in a unit, rows may be fewer than what is shared.
+    """
+    naive = _naive(asked, traits, rate)
     if traits.holistic:
-        return _naive(asked, traits)
-    return min_cost_graph(window_coverage_graph(asked, covered_by if traits.overlap_safe else partitioned_by), asked)
+        return naive
+    shared = min_cost_graph(
+        window_coverage_graph(asked, covered_by if traits.overlap_safe else partitioned_by), asked
+    )
+    return min(shared, naive, key=lambda plan: forest_cost(plan, rate))
 
 
-def _paper(asked: frozenset[Window], traits: Traits) -> Forest:
+def _paper(asked: frozenset[Window], traits: Traits, rate: Fraction) -> Forest:
     """Algorithm 3, or algorithm 1 where that is cheaper.
 
     A factor window is inserted for what all its downstream windows would save. Where most of them then find a better source
     still, it costs more than it saves (1 % and less on sets of RandomGen).
     """
-    shared = _shared(asked, traits)
+    shared = _shared(asked, traits, rate)
     if traits.holistic:
         return shared
-    return min(min_cost_graph_with_factors(asked, covered_by if traits.overlap_safe else partitioned_by), shared, key=forest_cost)
+    found = min_cost_graph_with_factors(asked, covered_by if traits.overlap_safe else partitioned_by)
+    return min(found, shared, key=lambda plan: forest_cost(plan, rate))
 
 
-_PLANS: dict[Mode, Callable[[frozenset[Window], Traits], Forest]] = {"naive": _naive, "shared": _shared, "paper": _paper}
+_PLANS: dict[Mode, Callable[[frozenset[Window], Traits, Fraction], Forest]] = {
+    "naive": _naive,
+    "shared": _shared,
+    "paper": _paper,
+}
 
 
 def _best(
-    asked: frozenset[Window], traits: Traits, size: int, statistics: WindowStatistics | None, enabled: Features, constants: Constants
+    asked: frozenset[Window],
+    traits: Traits,
+    scale: Scale,
+    statistics: WindowStatistics | None,
+    enabled: Features,
+    constants: Constants,
 ) -> Forest:
     if not asked:
         return Forest(())
-    edges = Edges(traits, enabled)
-    plans = [plan(asked, traits) for plan in _PLANS.values()]
+    edges, size = Edges(traits, enabled), scale.size
+    plans = [plan(asked, traits, scale.rate) for plan in _PLANS.values()]
     seed = plans[-1].factors
     if statistics is None:
         finest = min(constants.finest * min(w.slide for w in asked), constants.narrowest / size)
-        plans.append(best_forest(asked, paper_weights(period(asked), traits), lambda f: f.slide >= finest, edges, seed))
-        return min(plans, key=forest_cost)
+        weights = paper_weights(period(asked), traits, float(scale.rate))
+        plans.append(best_forest(asked, weights, lambda f: f.slide >= finest, edges, seed))
+        return min(plans, key=lambda plan: forest_cost(plan, scale.rate))
     weigh = engine_weights(statistics, constants, traits, size)
     plans.append(best_forest(asked, weigh, lambda f: compresses(f, statistics, constants, size), edges, seed))
-    plans = [*plans, *(flatten(plan, weigh, edges, constants.opened) for plan in plans)]
-    return min(plans, key=lambda plan: sum(priced(step, weigh) for step in plan) + opened_cost(plan, constants.opened))
+    keep = keeping(statistics, constants, size)
+    plans = [*plans, *(flatten(plan, weigh, edges, constants.opened, keep) for plan in plans)]
+    return min(
+        plans,
+        key=lambda plan: (
+            sum(priced(step, weigh) for step in plan) + beside_steps(plan, statistics, constants, size)
+        ),
+    )
 
 
 def _number(cost: Fraction) -> int | float:

@@ -19,6 +19,7 @@ from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider,
 from thalweg.optimizer.plan_windows import Mode, plan_windows
 from thalweg.optimizer.pool_costs import (
     alone_cost,
+    gathering_pays,
     join_statistics,
     pool_cost,
     pool_statistics,
@@ -36,6 +37,7 @@ from thalweg.statistics.known import Known, Sampled
 from thalweg.statistics.records import JoinStatistics, WindowStatistics
 
 CLEAR_GAIN = 1.25
+PARTITIONS = 2
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,13 @@ class WindowPlanner:
 
     def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
         """The plan of the windows of a group."""
-        return _forest(tuple(sorted(windows)), traits, cast(Mode, self.config.windows), self.statistics(group), features_of(self.config))
+        return _forest(
+            tuple(sorted(windows)),
+            traits,
+            cast(Mode, self.config.windows),
+            self.statistics(group),
+            features_of(self.config),
+        )
 
     def join(self, query: Query) -> JoinChoice:
         """The plan of a join query."""
@@ -81,7 +89,25 @@ class WindowPlanner:
 
     def together(self, queries: Sequence[Query]) -> float:
         """The cost of join queries of one pattern as one, per second of stream."""
-        return self._cheapest(widest(queries), pool_statistics(self.known, queries)) + pool_cost(self.known, queries)
+        return self._cheapest(widest(queries), pool_statistics(self.known, queries)) + pool_cost(
+            self.known, queries
+        )
+
+    def gathers(self, pools: Sequence[Sequence[Query]]) -> bool:
+        """Whether joined rows of many pools cost less if partitions have pools than if they have hash ranges."""
+        if self.sharing == "all":
+            return len(pools) > 1
+        return gathering_pays(
+            self.known,
+            pools,
+            lambda some: self.together(some) if len(some) > 1 else self.apart(some[0]),
+            self.partitions,
+        )
+
+    @property
+    def partitions(self) -> int:
+        """How many parts of the work are done at the same time; as many as a small machine has, where nobody says."""
+        return self.config.partitions or PARTITIONS
 
     def windows_apart(self, query: Query) -> float:
         """The cost of a windowed query alone, per second of stream."""
@@ -93,7 +119,12 @@ class WindowPlanner:
 
     def _cheapest(self, query: Query, statistics: JoinStatistics) -> float:
         c = self.config
-        found = consider(query, statistics, Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order), join_constants())
+        found = consider(
+            query,
+            statistics,
+            Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order),
+            join_constants(),
+        )
         return found[0].estimate.nanos if found else float("inf")
 
 
@@ -110,7 +141,9 @@ def planner_for(
 
 
 @cache
-def _forest(windows: tuple[Window, ...], traits: Traits, mode: Mode, statistics: WindowStatistics, features: Features) -> Forest:
+def _forest(
+    windows: tuple[Window, ...], traits: Traits, mode: Mode, statistics: WindowStatistics, features: Features
+) -> Forest:
     return plan_windows(windows, traits, mode, statistics, features)
 
 
@@ -129,29 +162,44 @@ def statistics_of(known: Known, group: Group) -> WindowStatistics:
 def worth_replanning(plan: Plan, candidate: Plan, known: Known) -> frozenset[str]:
     """The queries for which another plan is clearly better by what plans are chosen by: each join by itself, those over windows together,
     since they share fragments."""
-    joins = {q.name for q in plan.queries if not q.windows and _join_cost(plan, q, known) > CLEAR_GAIN * _join_cost(candidate, q, known)}
+    joins = {
+        q.name
+        for q in plan.queries
+        if not q.windows and _join_cost(plan, q, known) > CLEAR_GAIN * _join_cost(candidate, q, known)
+    }
     windowed = plan_cost(plan, known) > CLEAR_GAIN * plan_cost(candidate, known)
     return frozenset(joins | ({q.name for q in plan.windowed} if windowed else set()))
 
 
 def _join_cost(plan: Plan, query: Query, known: Known) -> float:
     """The predicted work of a join query, per second of stream."""
-    statistics, running = join_statistics(known, query), [plan.join(e.nodes[0]) for e in plan.given_to(query.name)]
+    statistics, running = (
+        join_statistics(known, query),
+        [plan.join(e.nodes[0]) for e in plan.given_to(query.name)],
+    )
     early = [tuple(plan.fragment(s).early for s in j.sides) for j in running]
-    costs = [estimate(query, e, j.evaluate, j.method, statistics, join_constants(), j.order) for j, e in zip(running, early, strict=True)]
+    costs = [
+        estimate(query, e, j.evaluate, j.method, statistics, join_constants(), j.order)
+        for j, e in zip(running, early, strict=True)
+    ]
     return sum(c.nanos for c in costs)
 
 
 def plan_cost(plan: Plan, known: Known) -> float:
-    """The predicted cost per batch of all windows of a plan."""
-    return sum(node_cost(plan, n, known) for n in plan.nodes if plan.has_windows(n))
+    """The predicted cost per batch of all windows of a plan: together of what is made of the same rows, some of it kept for the rest."""
+    forests: dict[str, list[Step]] = {}
+    for node in plan.nodes:
+        if plan.has_windows(node):
+            forests.setdefault(node.id if isinstance(node, Fragment) else node.base, []).append(
+                step_of(plan, node)
+            )
+    return sum(
+        _forest_cost(plan.fragment(base), Forest(tuple(steps)), known) for base, steps in forests.items()
+    )
 
 
-def node_cost(plan: Plan, node: Fragment | Derived, known: Known) -> float:
-    """The predicted cost of one node with window instances."""
-    lifted = node if isinstance(node, Fragment) else plan.fragment(node.base)
-    statistics = statistics_of(known, Group(lifted.source, lifted.where, lifted.columns, lifted.pool, lifted.words))
-    return engine_cost(Forest((step_of(plan, node),)), Traits(holistic=lifted.holistic), statistics)
+def _forest_cost(lifted: Fragment, forest: Forest, known: Known) -> float:
+    return engine_cost(forest, Traits(holistic=lifted.holistic), statistics_of(known, lifted.group))
 
 
 def step_of(plan: Plan, node: Fragment | Derived) -> Step:
@@ -162,7 +210,11 @@ def step_of(plan: Plan, node: Fragment | Derived) -> Step:
 
 
 def _wished(config: Config) -> str:
-    wishes = {"plan.early_aggregation": config.early_aggregation, "plan.evaluate": config.evaluate, "plan.join": config.join}
+    wishes = {
+        "plan.early_aggregation": config.early_aggregation,
+        "plan.evaluate": config.evaluate,
+        "plan.join": config.join,
+    }
     return " and ".join(f"with {k} = {v}" for k, v in wishes.items() if v != "best")
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log2, prod
 
+from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.sets import indexes
 from thalweg.model.query import RANGE, UNBOUNDED, Chosen, Query, QueryInput
 from thalweg.optimizer.cost.sharing import LOOK_UP, MATERIALIZE, RESULT, SCAN, union
+from thalweg.optimizer.joined import times_expected
 from thalweg.plan.groups import group_of
 from thalweg.plan.sides import sides_of
 from thalweg.statistics.constants import join_constants
 from thalweg.statistics.known import InputFigures, Known
-from thalweg.statistics.records import InputStatistics, JoinStatistics
+from thalweg.statistics.records import Heavy, InputStatistics, JoinStatistics, Values
 
 SECOND = 1e6
 STATEMENTS = 4
@@ -24,6 +26,12 @@ DEEPER = 12.0
 """Nanoseconds for one more halving of the constants that an expression is compared with."""
 FEWER = 4
 """How many times less it takes to give out results of many queries in one file."""
+SIDE = 2
+"""Statements that it takes as long as to lift, bring and write a side, however few its rows are."""
+CLEARLY = 0.8
+"""What part of the time it must take for pools to be spread over partitions."""
+FEWEST = 4
+"""Pools per partition from which on they may be spread so: of few, one that is larger than expected would keep the others waiting."""
 SETS = 8
 """Query-sets that rows of one key are taken to have, at the most."""
 
@@ -35,23 +43,42 @@ def rounded(value: float) -> float:
 
 def join_statistics(known: Known, query: Query) -> JoinStatistics:
     """What is known of a join's inputs, or what is assumed of them."""
-    inputs = tuple(input_statistics(known.input(side), side.static) for side in sides_of(query, (True,) * len(query.inputs)))
+    inputs = tuple(
+        input_statistics(known.input(side), side.static)
+        for side in sides_of(query, (True,) * len(query.inputs))
+    )
     groups, batch = known.groups(query).value, known.batch(query.streams).value
-    return JoinStatistics(inputs, rounded(max(groups, 1)), rounded(batch))
+    expected = JoinStatistics(inputs, rounded(max(groups, 1)), rounded(batch))
+    return replace(expected, measured=times_expected(query, known.joined(query), expected))
 
 
 def input_statistics(figures: InputFigures, static: bool) -> InputStatistics:
     """An input of a join after its conditions."""
-    sets, keys, chosen = rounded(figures.sets.value), rounded(figures.keys.value), figures.rows.value * figures.share.value
+    sets, keys, chosen = (
+        rounded(figures.sets.value),
+        rounded(figures.keys.value),
+        figures.rows.value * figures.share.value,
+    )
+    equated = tuple(
+        (columns, Values(max(rounded(count.value), 1.0), _rounded(heavy)))
+        for columns, count, heavy in figures.equated
+    )
     if static:
-        return InputStatistics(0.0, sets, keys, rounded(max(chosen, 1)))
-    return InputStatistics(rounded(max(chosen, 1e-6)), sets, keys)
+        return InputStatistics(0.0, sets, keys, rounded(max(chosen, 1)), equated)
+    return InputStatistics(rounded(max(chosen, 1e-6)), sets, keys, equated=equated)
+
+
+def _rounded(heavy: Heavy) -> Heavy:
+    return tuple((value, rounded(share)) for value, share in heavy)
 
 
 def widest(queries: Sequence[Query]) -> Query:
     """A query of a pattern with the longest windows of some."""
     first = queries[0]
-    return replace(first, inputs=tuple(_widest(i, [q.inputs[n].length for q in queries]) for n, i in enumerate(first.inputs)))
+    return replace(
+        first,
+        inputs=tuple(_widest(i, [q.inputs[n].length for q in queries]) for n, i in enumerate(first.inputs)),
+    )
 
 
 def _widest(given: QueryInput, lengths: list[int | None]) -> QueryInput:
@@ -67,7 +94,9 @@ def pool_statistics(known: Known, queries: Sequence[Query]) -> JoinStatistics:
     inputs = []
     for n, (given, s) in enumerate(zip(queries[0].inputs, first.inputs, strict=True)):
         own = known.share_of(given.source, given.where).value
-        grown = union(known.share_of(given.source, where).value for where in {q.inputs[n].where for q in queries}) / max(own, 1e-9)
+        grown = union(
+            known.share_of(given.source, where).value for where in {q.inputs[n].where for q in queries}
+        ) / max(own, 1e-9)
         inputs.append(replace(s, rate=s.rate * grown, rows=s.rows * grown, sets=s.sets * more))
     return replace(first, inputs=tuple(inputs), groups=first.groups * more)
 
@@ -81,6 +110,26 @@ def pool_cost(known: Known, queries: Sequence[Query]) -> float:
     """What a pool costs beside its join: the query-set of every row, and the results of each member."""
     asked = sum(_rate(known, i) * _look_up(queries, n) for n, i in enumerate(queries[0].inputs))
     return asked + sum(_results(known, q) for q in queries)
+
+
+def gathering_pays(
+    known: Known, pools: Sequence[Sequence[Query]], cost: Callable[[Sequence[Query]], float], partitions: int
+) -> bool:
+    """Whether the partition with most to do is ready sooner where each pool is in one of them, than where each has a part of all pools.
+
+    The statements of a pool, and what is to be done for its sides beside its rows, are there once instead of once in every partition.
+    """
+    if len(pools) < FEWEST * partitions:
+        return False
+    steps, batch = join_constants().step, max(known.batch(pools[0][0].streams).value, 1.0) / SECOND
+    join, side = EVALUATIONS["rows"].statements * steps / batch, SIDE * steps / batch
+    rows = [max(cost(some) - join, 0.0) for some in pools]
+    spread = sum(r / partitions + join + side * len(p[0].streams) for r, p in zip(rows, pools, strict=True))
+    loads = [0.0] * min(partitions, len(pools))
+    for row in sorted(rows, reverse=True):
+        loads[loads.index(min(loads))] += row + join
+    streams = {s for p in pools for s in p[0].streams}
+    return max(loads) + side * len(streams) < CLEARLY * spread
 
 
 def _look_up(queries: Sequence[Query], number: int) -> float:
@@ -114,4 +163,9 @@ def windows_pool_cost(known: Known, queries: Sequence[Query]) -> float:
     cells = min(prod(2 * len(i.cuts) + 2 for i in indexed) * 2.0 ** len(alone) * keys, rate * batch)
     taken = sum(known.share_of(q.stream, q.where).value for q in queries)
     expanded = cells * (constants.group + taken * constants.lift) / batch
-    return rate * (look_up + LIFT) + expanded + 2 * STATEMENTS * constants.step / batch + sum(_results(known, q) for q in queries) / FEWER
+    return (
+        rate * (look_up + LIFT)
+        + expanded
+        + 2 * STATEMENTS * constants.step / batch
+        + sum(_results(known, q) for q in queries) / FEWER
+    )

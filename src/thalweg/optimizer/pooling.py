@@ -7,8 +7,27 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from thalweg.model.query import Chosen, Query
-from thalweg.optimizer.join_nodes import Choices, handed_over, join_nodes, may_hand_over, starts_of, succeeded, successor
-from thalweg.optimizer.pools import Begins, Pool, Prices, emission_of, nodes_of, placed, pool_of, running_pools
+from thalweg.optimizer.commons import gathered
+from thalweg.optimizer.join_nodes import (
+    Choices,
+    handed_over,
+    join_nodes,
+    may_hand_over,
+    starts_of,
+    succeeded,
+    successor,
+)
+from thalweg.optimizer.pools import (
+    Begins,
+    Pool,
+    Prices,
+    emission_of,
+    nodes_of,
+    placed,
+    pool_of,
+    running_pools,
+    sets_of,
+)
 from thalweg.plan.graph import united
 from thalweg.plan.nodes import Emission, Join, Plan
 from thalweg.plan.pool import pooled
@@ -44,16 +63,27 @@ def pooled_joins(
     pools = running_pools(old, staying, around.begins, around.frontiers)
     planner, ids = around.planner, {p.id for p in pools.values()}
     apart = planner.sharing == "off"
-    changes = [] if apart else [_changed(old, id, pool, again, running, ids, around) for id, pool in pools.items()]
+    changes = (
+        [] if apart else [_changed(old, id, pool, again, running, ids, around) for id, pool in pools.items()]
+    )
     changed = {id: made for id, made in zip(pools, changes, strict=False) if made is not None}
     within = {q.name for q in again if old.join(running[q.name][-1].nodes[0]).pool}
     coming = [*fresh, *(q for q in again if q.name not in within and may_hand_over(q))]
-    others = [around.queries[name] for name, mine in running.items() if mine[-1].bit is None and not around.queries[name].windows]
+    others = [
+        around.queries[name]
+        for name, mine in running.items()
+        if mine[-1].bit is None and not around.queries[name].windows
+    ]
     steady = {id: pool for id, pool in pools.items() if id not in changed}
     placed_in, alone = placed(coming, steady, others, planner, around.begins, planner.sharing, ids)
+    if not apart:
+        placed_in, alone = gathered(placed_in, alone, steady, others, planner, around.begins, ids)
     made = [plan for plan, _ in changed.values()]
     left = {id: pool for id, pool in pools.items() if id in changed and not changed[id][1]}
-    made += [_joined(old, id, pool, pools.get(id), fresh, running, around) for id, pool in {**left, **placed_in}.items()]
+    made += [
+        _joined(old, id, pool, pools.get(id), fresh, running, around)
+        for id, pool in {**left, **placed_in}.items()
+    ]
     moved = {e.query for one in made for e in one.emissions}
     single = [q for q in again if q.name not in moved and (q.name not in within or apart)]
     made += [succeeded(q, planner.join(q), old, list(running[q.name]), around.begins, apart) for q in single]
@@ -62,7 +92,15 @@ def pooled_joins(
     return tuple(made), frozenset(moved | {q.name for q in single}) - new
 
 
-def _joined(old: Plan, id: str, pool: Pool, before: Pool | None, fresh: Sequence[Query], running: Running, around: Surroundings) -> Plan:
+def _joined(
+    old: Plan,
+    id: str,
+    pool: Pool,
+    before: Pool | None,
+    fresh: Sequence[Query],
+    running: Running,
+    around: Surroundings,
+) -> Plan:
     """A pool with those who came into it; nothing where it is as it was."""
     new = pool.members[len(before.members) :] if before is not None else pool.members
     if not pool.members or (before is not None and not new and _is_as_before(old, id, pool)):
@@ -87,16 +125,24 @@ def _moved(query: Query, pool: Pool, join: str, running: Running) -> tuple[Emiss
 
 def _is_as_before(old: Plan, id: str, pool: Pool) -> bool:
     join = old.join(id)
-    return {m.bit for m in pool.members} == {c.bit for c in _taken(old, join)} and pool.resting == join.resting
+    return {m.bit for m in pool.members} == {
+        c.bit for c in _taken(old, join)
+    } and pool.resting == join.resting
 
 
 def _taken(old: Plan, join: Join) -> tuple[Chosen, ...]:
     """What members take of the first stream of a pool's join."""
-    return next(side.sets for side in map(old.fragment, join.sides) if not side.static)
+    return next(sets_of(old, join, side) for side in join.sides if not old.fragment(side).static)
 
 
 def _changed(
-    old: Plan, id: str, pool: Pool, again: Sequence[Query], running: Running, ids: set[str], around: Surroundings
+    old: Plan,
+    id: str,
+    pool: Pool,
+    again: Sequence[Query],
+    running: Running,
+    ids: set[str],
+    around: Surroundings,
 ) -> tuple[Plan, bool] | None:
     """Another plan of a pool, where one of its members is planned again, and whether it stands in the place of the old one at once. That is
     where the state gives all that it needs; else a new pool takes the members over. None where the plan is good."""
@@ -114,7 +160,9 @@ def _changed(
     fresh = pool_of(movable, around.planner, [starts_of(q, around.begins) for q in movable], ids)
     ids.add(fresh.id)
     plan = nodes_of(fresh)
-    return replace(plan, emissions=tuple(e for q in movable for e in _moved(q, fresh, plan.joins[0].id, running))), False
+    return replace(
+        plan, emissions=tuple(e for q in movable for e in _moved(q, fresh, plan.joins[0].id, running))
+    ), False
 
 
 def _taken_over(old: Plan, id: str, pool: Pool, running: Running) -> Plan | None:
@@ -124,7 +172,10 @@ def _taken_over(old: Plan, id: str, pool: Pool, running: Running) -> Plan | None
         return None
     made = nodes_of(pool)
     (join,), known = made.joins, {f.id for f in old.fragments}
-    sides = [successor(before, made.fragment(side), known) for before, side in zip(old.join(id).sides, join.sides, strict=True)]
+    sides = [
+        successor(before, made.fragment(side), known)
+        for before, side in zip(old.join(id).sides, join.sides, strict=True)
+    ]
     found = tuple(s for s in sides if s is not None)
     if len(found) < len(sides):
         return None

@@ -14,13 +14,13 @@ from typing import Protocol
 
 from thalweg.compile.retention import needed
 from thalweg.expr.nodes import Expr
-from thalweg.model.query import Query
+from thalweg.model.query import Chosen, Query
 from thalweg.optimizer.cost.sharing import groups_of
 from thalweg.optimizer.join_nodes import first_whole, starts_of
 from thalweg.optimizer.join_plans import JoinChoice
 from thalweg.plan.codec import dumps
 from thalweg.plan.graph import united
-from thalweg.plan.nodes import Emission, Join, Plan, Resting, named
+from thalweg.plan.nodes import Emission, Fragment, Join, Plan, Resting, Room, fragment, named
 from thalweg.plan.pool import BITS, Member, fits, pattern, pooled, template, unpooled
 from thalweg.plan.sides import sides_of
 
@@ -41,11 +41,38 @@ class Prices(Protocol):
     def together(self, queries: Sequence[Query]) -> float:
         """The cost of queries of one pattern as one."""
 
+    def gathers(self, pools: Sequence[Sequence[Query]]) -> bool:
+        """Whether joined rows of many pools cost less if partitions have pools than if they have hash ranges."""
+
+    @property
+    def partitions(self) -> int:
+        """How many parts of the work are done at the same time."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a commons keeps of a stream: columns, and what these read of it."""
+
+    source: str
+    columns: tuple[str, ...]
+    reads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where a pool is computed whose streams are kept in a commons: that, its place, the bits that the pool has there, and what is kept
+    of each input; nothing of tables."""
+
+    commons: str
+    place: int
+    room: Room
+    kept: tuple[Kept | None, ...]
+
 
 @dataclass(frozen=True)
 class Pool:
-    """Queries that are computed as one: what it keeps and computes, its plan, its members, the bits that it can't give yet, and from which
-    event times on its rows are looked at."""
+    """Queries that are computed as one: what it keeps and computes, its plan, its members, the bits that it can't give yet, from which
+    event times on its rows are looked at, and its home where its streams are kept in a commons."""
 
     id: str
     shape: Query
@@ -54,6 +81,7 @@ class Pool:
     resting: tuple[Resting, ...] = ()
     floor: Starts = ()
     takes_over: bool = False
+    home: Home | None = None
 
     @cached_property
     def shape_pattern(self) -> Query:
@@ -64,7 +92,7 @@ class Pool:
     def free(self) -> list[int]:
         """The bits that it can give, the lowest first."""
         taken = {m.bit for m in self.members} | {r.bit for r in self.resting}
-        return [b for b in range(BITS) if b not in taken]
+        return [b for b in range(BITS if self.home is None else self.home.room.size) if b not in taken]
 
     def has_place(self, query: Query) -> bool:
         """Whether a query of its pattern can become a member."""
@@ -72,8 +100,12 @@ class Pool:
 
     def joined(self, query: Query, starts: Starts) -> Pool:
         """The pool with one more member; one that asks the same and begins at the same time has the same bit."""
-        same = next((m.bit for m in self.members if m.starts == starts and m.query.meaning == query.meaning), None)
-        return replace(self, members=(*self.members, Member(query, self.free[0] if same is None else same, starts)))
+        same = next(
+            (m.bit for m in self.members if m.starts == starts and m.query.meaning == query.meaning), None
+        )
+        return replace(
+            self, members=(*self.members, Member(query, self.free[0] if same is None else same, starts))
+        )
 
 
 def pool_of(queries: Sequence[Query], prices: Prices, starts: Sequence[Starts], known: Iterable[str]) -> Pool:
@@ -90,12 +122,14 @@ def nodes_of(pool: Pool) -> Plan:
     """The fragments and the join of a pool."""
     gone = [Member(r.query, r.bit, r.starts) for r in pool.resting if r.query is not None]
     asked, choice = pooled(pool.shape, pool.id, pool.members, gone), pool.choice
-    sides = sides_of(asked, choice.early)
+    sides = sides_of(asked, choice.early) if pool.home is None else _common_sides(asked, pool.home)
     evaluate = "rows" if asked.every is None else choice.evaluate
     ids = tuple(s.id for s in sides)
     join = Join(
         id=named(evaluate, pool.id, ids, evaluate),
-        asked=replace(asked, inputs=tuple(replace(i, sets=()) for i in asked.inputs)),  # the fragments say who takes what
+        asked=replace(
+            asked, inputs=tuple(replace(i, sets=()) for i in asked.inputs)
+        ),  # the fragments say who takes what
         sides=ids,
         evaluate=evaluate,
         method=choice.method,
@@ -104,8 +138,33 @@ def nodes_of(pool: Pool) -> Plan:
         takes_over=pool.takes_over,
         order=choice.order,
         resting=pool.resting,
+        room=None if pool.home is None else pool.home.room,
     )
     return united(sides, [join], ())
+
+
+def _common_sides(asked: Query, home: Home) -> tuple[Fragment, ...]:
+    """The sides of a pool in a commons: its tables, and of the streams what is kept there for all pools."""
+    own = sides_of(asked, (False,) * len(asked.inputs))
+    return tuple(
+        s if kept is None else _common(s, kept, home) for s, kept in zip(own, home.kept, strict=True)
+    )
+
+
+def _common(side: Fragment, kept: Kept, home: Home) -> Fragment:
+    counted = tuple(tuple(kept.columns.index(side.columns[i]) for i in some) for some in side.counted)
+    made = replace(
+        side,
+        columns=kept.columns,
+        required=(),
+        route=(),
+        pattern=(),
+        counted=counted,
+        pool=home.commons,
+        sets=(),
+        owner="",
+    )
+    return fragment(replace(made, place=home.place, common=home.room.word + 1, reads=kept.reads))
 
 
 def emission_of(pool: Pool, join: str, query: Query, born: Starts) -> Emission:
@@ -114,7 +173,9 @@ def emission_of(pool: Pool, join: str, query: Query, born: Starts) -> Emission:
     return Emission(query.name, (join,), begin=first_whole(query, member.starts), born=born, bit=member.bit)
 
 
-def running_pools(old: Plan, staying: Sequence[Emission], begins: Begins, frontiers: Begins) -> dict[str, Pool]:
+def running_pools(
+    old: Plan, staying: Sequence[Emission], begins: Begins, frontiers: Begins
+) -> dict[str, Pool]:
     """The pools of a plan with the members that stay, by the ids of their joins."""
     found, oldest = {}, needed(old, frontiers) if any(j.pool for j in old.joins) else {}
     for join in old.joins:
@@ -124,19 +185,47 @@ def running_pools(old: Plan, staying: Sequence[Emission], begins: Begins, fronti
     return found
 
 
-def _running(old: Plan, join: Join, mine: Sequence[Emission], begins: Begins, oldest: Mapping[str, int]) -> Pool:
+def _running(
+    old: Plan, join: Join, mine: Sequence[Emission], begins: Begins, oldest: Mapping[str, int]
+) -> Pool:
     """A pool as it runs: its members ask what they asked, whatever takes their place."""
-    sets = [{c.bit: c.begin for c in old.fragment(side).sets} for side in join.sides]
-    members = tuple(Member(old.query(e.query), e.bit or 0, tuple(s.get(e.bit or 0) for s in sets)) for e in mine)
+    sets = [{c.bit: c.begin for c in sets_of(old, join, side)} for side in join.sides]
+    members = tuple(
+        Member(old.query(e.query), e.bit or 0, tuple(s.get(e.bit or 0) for s in sets)) for e in mine
+    )
     left = set(sets[_first_stream(join)]) - {m.bit for m in members}
     asked = {} if join.asked.every is None else {e.bit: old.query(e.query) for e in old.users(join.id)}
     gone = [Resting(bit, starts_of(join.asked, begins), asked.get(bit)) for bit in sorted(left)]
     rested = [r for r in join.resting if _is_forgotten(old, join, r, oldest)]
-    floor = tuple(max((s for s in (at, *(r.starts[n] for r in rested)) if s is not None), default=None) for n, at in enumerate(join.begins))
+    floor = tuple(
+        max((s for s in (at, *(r.starts[n] for r in rested)) if s is not None), default=None)
+        for n, at in enumerate(join.begins)
+    )
     resting = (*(r for r in join.resting if r not in rested), *gone)
     early = tuple(old.fragment(s).early for s in join.sides)
     choice = JoinChoice(early, join.evaluate, join.method, join.invalidate, join.order)
-    return Pool(join.pool, unpooled(join.asked), choice, members, resting, floor, join.takes_over)
+    return Pool(
+        join.pool, unpooled(join.asked), choice, members, resting, floor, join.takes_over, _home(old, join)
+    )
+
+
+def sets_of(plan: Plan, join: Join, side: str) -> tuple[Chosen, ...]:
+    """What the members of a pool take of one of its sides."""
+    fragment = plan.fragment(side)
+    return join.room.own(fragment.sets) if join.room is not None and fragment.common else fragment.sets
+
+
+def _home(old: Plan, join: Join) -> Home | None:
+    if join.room is None:
+        return None
+    sides = [old.fragment(s) for s in join.sides]
+    first = next(s for s in sides if s.common)
+    return Home(
+        first.pool,
+        first.place or 0,
+        join.room,
+        tuple(Kept(s.source, s.columns, s.reads) if s.common else None for s in sides),
+    )
 
 
 def _first_stream(join: Join) -> int:
@@ -146,7 +235,11 @@ def _first_stream(join: Join) -> int:
 def _is_forgotten(old: Plan, join: Join, resting: Resting, oldest: Mapping[str, int]) -> bool:
     """Whether no row that is still needed can carry a bit."""
     for side, start, given in zip(join.sides, resting.starts, join.asked.inputs, strict=True):
-        if given.is_stream and start is not None and (side not in oldest or oldest[side] * old.fragment(side).slot < start):
+        if (
+            given.is_stream
+            and start is not None
+            and (side not in oldest or oldest[side] * old.fragment(side).slot < start)
+        ):
             return False
     return True
 
@@ -199,7 +292,9 @@ def _new_pools(
             equal.setdefault(query.meaning, []).append(query)
         for different in _grouped([same[0] for same in equal.values()], prices, sharing):
             group = [q for one in different for q in equal[one.meaning]]
-            beside = running.get(asked, set()) - {_conditions(different[0])}  # those that take the same rows share them as they are
+            beside = running.get(asked, set()) - {
+                _conditions(different[0])
+            }  # those that take the same rows share them as they are
             if len(different) == 1 and not opened and not beside:
                 alone += group
                 continue

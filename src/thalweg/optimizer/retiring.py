@@ -39,14 +39,25 @@ def retired_names(plan: Plan, live: Iterable[Query], sources: Iterable[str]) -> 
     return frozenset(q.name for q in found if {*q.streams, *q.relations} <= there)
 
 
-def retire(old: Plan, query: Query, new: list[Emission], successor: Query, begins: Begins, address: str) -> tuple[Query, list[Emission]]:
+def retire(
+    old: Plan, query: Query, new: list[Emission], successor: Query, begins: Begins, address: str
+) -> tuple[Query, list[Emission]]:
     """What is left to do for a query that another took the place of: its emissions until the new one begins."""
-    name = next(n for i in range(1, len(old.queries) + 2) if (n := f"{query.name}{MARK}{i}") not in {q.name for q in old.queries})
+    name = next(
+        n
+        for i in range(1, len(old.queries) + 2)
+        if (n := f"{query.name}{MARK}{i}") not in {q.name for q in old.queries}
+    )
     until = _until(query, successor, new, begins)
     if until is None:
         return query, []
-    ended = [replace(e, query=name, until=until if e.until is None else min(e.until, until)) for e in old.given_to(query.name)]
-    return replace(query, name=name, into=Files(address)), [e for e in ended if e.begin is None or e.until is None or e.begin < e.until]
+    ended = [
+        replace(e, query=name, until=until if e.until is None else min(e.until, until))
+        for e in old.given_to(query.name)
+    ]
+    return replace(query, name=name, into=Files(address)), [
+        e for e in ended if e.begin is None or e.until is None or e.begin < e.until
+    ]
 
 
 def _until(query: Query, successor: Query, new: list[Emission], begins: Begins) -> int | None:

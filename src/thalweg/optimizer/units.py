@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 
 from thalweg.model.windows import UNITS, Window
 
@@ -26,11 +28,50 @@ def counting_unit(windows: Iterable[Window]) -> tuple[str, int]:
     return time_unit(Window(w.range, w.slide) for w in windows)
 
 
-def in_units(window: Window, size: int) -> Window:
-    """A window counted in units of `size` microseconds."""
-    return Window(window.range // size, window.slide // size, window.offset // size)
+@dataclass(frozen=True)
+class Scale:
+    """How windows in microseconds are counted: in units of `size` microseconds, from an instant `base` on. `rate` is how much of the unit
+    that ranges and slides have in common one of these is."""
+
+    size: int
+    base: int = 0
+    rate: Fraction = Fraction(1)
+
+    def down(self, window: Window) -> Window:
+        """A window in units."""
+        return Window(
+            window.range // self.size,
+            window.slide // self.size,
+            (window.offset - self.base) % window.slide // self.size,
+        )
+
+    def up(self, window: Window) -> Window:
+        """A window in units, back in microseconds.
+
+        >>> scale = Scale(1_000_000, 500_000)
+        >>> scale.up(scale.down(Window(3_000_000, 3_000_000, 2_500_000)))
+        Window(range=3000000, slide=3000000, offset=2500000)
+        """
+        return Window(
+            window.range * self.size, window.slide * self.size, window.offset * self.size + self.base
+        )
 
 
-def in_microseconds(window: Window, size: int) -> Window:
-    """A window counted in units of `size` microseconds, back in microseconds."""
-    return Window(window.range * size, window.slide * size, window.offset * size)
+def scale_of(windows: Collection[Window]) -> Scale:
+    """The largest unit in which windows can be counted, and the instant to count from: an offset that they have in common is none.
+
+    >>> scale_of([Window(2_000_000, 2_000_000, 500_000), Window(3_000_000, 3_000_000, 500_000)])
+    Scale(size=1000000, base=500000, rate=Fraction(1, 1))
+    >>> scale_of([Window(2_000_000, 2_000_000), Window(3_000_000, 3_000_000, 500_000)])
+    Scale(size=1000, base=0, rate=Fraction(1, 1000))
+    """
+    if not windows:
+        return Scale(1)
+    whole = counting_unit(windows)[1]
+    found = [(_unit(windows, base), -base) for base in sorted({0, *(w.offset % w.slide for w in windows)})]
+    size, base = max(found)
+    return Scale(size, -base, Fraction(size, whole))
+
+
+def _unit(windows: Iterable[Window], base: int) -> int:
+    return time_unit([Window(w.range, w.slide, w.offset - base) for w in windows])[1]

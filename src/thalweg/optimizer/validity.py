@@ -31,11 +31,23 @@ def check(forest: Forest, windows: Collection[Window], traits: Traits) -> None:
 
 def _check_ways(step: Step, traits: Traits) -> None:
     _demand(step.how in ("rows", "all", "sparse", "prefix"), step, f"has no way named {step.how}")
-    _demand((step.source is None) == (step.how == "rows"), step, f"can't have the source {step.source} by {step.how}")
-    _demand(step.combined == len(pieces(step)), step, f"combines {len(pieces(step))} instances, not {step.combined}")
+    _demand(
+        (step.source is None) == (step.how == "rows"),
+        step,
+        f"can't have the source {step.source} by {step.how}",
+    )
+    _demand(
+        step.combined == len(pieces(step)),
+        step,
+        f"combines {len(pieces(step))} instances, not {step.combined}",
+    )
     if step.source is None:
         return
-    _demand(step.how != "prefix" or (traits.invertible and not traits.holistic), step, "subtracts what can't be subtracted")
+    _demand(
+        step.how != "prefix" or (traits.invertible and not traits.holistic),
+        step,
+        "subtracts what can't be subtracted",
+    )
     for instance in INSTANCES:
         _check_instance(step, step.source, instance, traits)
 

@@ -31,7 +31,13 @@ def window_nodes(
     return _planned(queries, costs, begins, "", pools or {})
 
 
-def _planned(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | None], owner: str, pools: Mapping[str, Place]) -> Plan:
+def _planned(
+    queries: Iterable[Query],
+    costs: Costs,
+    begins: Mapping[str, int | None],
+    owner: str,
+    pools: Mapping[str, Place],
+) -> Plan:
     queries = tuple(queries)
     sources: Sources = {}
     made: list[Fragment | Derived] = []
@@ -41,7 +47,9 @@ def _planned(queries: Iterable[Query], costs: Costs, begins: Mapping[str, int | 
             made += nodes.values()
             _note(kind, nodes, sources)
     bits = {name: bit for name, (_, bit) in pools.items()}
-    emissions = tuple(e for q in queries for e in _emissions(q, sources, begins.get(q.stream), bits.get(q.name)))
+    emissions = tuple(
+        e for q in queries for e in _emissions(q, sources, begins.get(q.stream), bits.get(q.name))
+    )
     return united(made, (), emissions)
 
 
@@ -58,7 +66,16 @@ def _note(kind: Kind, nodes: Mapping[Window, Fragment | Derived], sources: Sourc
 def _emissions(query: Query, sources: Sources, begin: int | None, bit: int | None) -> Iterable[Emission]:
     for named in query.windows:
         given = sources[query.name, named.window]
-        yield Emission(query.name, tuple(given), named.id, named.window, tuple(given.values()), begin, born=(begin,), bit=bit)
+        yield Emission(
+            query.name,
+            tuple(given),
+            named.id,
+            named.window,
+            tuple(given.values()),
+            begin,
+            born=(begin,),
+            bit=bit,
+        )
 
 
 def _forest_nodes(group: Group, forest: Forest, kind: Kind, owner: str) -> dict[Window, Fragment | Derived]:

@@ -14,6 +14,7 @@ from thalweg.optimizer.join_nodes import Choices
 from thalweg.optimizer.pooling import Surroundings, pooled_joins
 from thalweg.optimizer.pools import Prices
 from thalweg.optimizer.retiring import retire, retired_names
+from thalweg.optimizer.sub_joins import Facts, shared
 from thalweg.optimizer.window_nodes import window_nodes
 from thalweg.optimizer.window_pools import WindowPrices, placed_windows
 from thalweg.plan.graph import pruned, united
@@ -65,10 +66,16 @@ class Draft:
 def continued(draft: Draft) -> Draft:
     """What the same query was given before, it is given on, unless that has come to its end."""
     before = {q.name: q for q in draft.old.queries}
-    same = frozenset(q.name for q in draft.queries if q.name in before and before[q.name].meaning == q.meaning)
+    same = frozenset(
+        q.name for q in draft.queries if q.name in before and before[q.name].meaning == q.meaning
+    )
     sources = [*(s.name for s in draft.streams), *(r.name for r in draft.relations)]
     leaving = retired_names(draft.old, draft.queries, sources)
-    kept = tuple(e for e in draft.old.emissions if e.query in same | leaving and not is_over(draft.old, e, draft.frontiers))
+    kept = tuple(
+        e
+        for e in draft.old.emissions
+        if e.query in same | leaving and not is_over(draft.old, e, draft.frontiers)
+    )
     retired = tuple(before[name] for name in sorted(leaving & {e.query for e in kept}))
     return replace(draft, continuing=same, staying=kept, retired=retired)
 
@@ -104,7 +111,13 @@ def joins(draft: Draft) -> Draft:
         [q for q in asked if q.name not in going_on],
         again,
         running,
-        Surroundings(draft.planner, draft.begins, draft.frontiers, {q.name: q for q in (*draft.old.queries, *asked)}, _replaced(draft)),
+        Surroundings(
+            draft.planner,
+            draft.begins,
+            draft.frontiers,
+            {q.name: q for q in (*draft.old.queries, *asked)},
+            _replaced(draft),
+        ),
     )
     staying = tuple(e for e in draft.staying if e.query not in moved)
     return replace(draft, staying=staying, made=(*draft.made, *made))
@@ -112,7 +125,9 @@ def joins(draft: Draft) -> Draft:
 
 def _replaced(draft: Draft) -> frozenset[str]:
     """The queries that others take the place of."""
-    return frozenset(q.name for q in draft.queries if q.name in draft.places and q.name not in draft.continuing)
+    return frozenset(
+        q.name for q in draft.queries if q.name in draft.places and q.name not in draft.continuing
+    )
 
 
 def retiring(draft: Draft) -> Draft:
@@ -121,8 +136,12 @@ def retiring(draft: Draft) -> Draft:
     for query in draft.queries:
         if query.name in before and query.name not in draft.continuing and query.name in draft.places:
             new = [e for p in draft.made for e in p.emissions if e.query == query.name]
-            old, left = retire(draft.old, before[query.name], new, query, draft.begins, draft.places[query.name])
-            draft = replace(draft, staying=(*draft.staying, *left), retired=(*draft.retired, *([old] if left else [])))
+            old, left = retire(
+                draft.old, before[query.name], new, query, draft.begins, draft.places[query.name]
+            )
+            draft = replace(
+                draft, staying=(*draft.staying, *left), retired=(*draft.retired, *([old] if left else []))
+            )
     return draft
 
 
@@ -133,7 +152,9 @@ def merged(draft: Draft) -> Draft:
     emissions = [*draft.staying, *(e for p in draft.made for e in p.emissions)]
     plan = united(nodes, [j for p in plans for j in p.joins], emissions)
     queries = (*draft.queries, *draft.retired)
-    return replace(draft, plan=replace(plan, streams=draft.streams, relations=draft.relations, queries=queries))
+    return replace(
+        draft, plan=replace(plan, streams=draft.streams, relations=draft.relations, queries=queries)
+    )
 
 
 def without_unused(draft: Draft) -> Draft:
@@ -146,6 +167,15 @@ def chosen_rows(draft: Draft) -> Draft:
     return replace(draft, plan=with_sets(draft.plan))
 
 
+def sub_joins(draft: Draft) -> Draft:
+    """Joins over the same rows share how some of their inputs meet."""
+    known = draft.planner.known
+    facts = Facts(
+        lambda stream: known.rate(stream).value, lambda stream, where: known.share_of(stream, where).value
+    )
+    return replace(draft, plan=shared(draft.plan, facts))
+
+
 STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
     ("continue", continued),  # first: what goes on is not planned
     ("windows", windows),  # before joins: a join may use what windows lift anyway
@@ -153,7 +183,8 @@ STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
     ("retire", retiring),  # after planning: what is replaced ends where its successor begins
     ("merge", merged),  # after all planning: nodes of any origin may be the same
     ("prune", without_unused),  # only now is it known what is used
-    ("sets", chosen_rows),  # last: who is in a pool is who is given something of it
+    ("sets", chosen_rows),  # only now: who is in a pool is who is given something of it
+    ("sub-joins", sub_joins),  # last: they follow from the joins that are there
 )
 
 

@@ -8,7 +8,15 @@ from typing import Any
 
 from thalweg.plan.nodes import Plan
 
-NAMED = {"streams": "name", "relations": "name", "queries": "name", "fragments": "id", "derived": "id", "joins": "id"}
+NAMED = {
+    "streams": "name",
+    "relations": "name",
+    "queries": "name",
+    "fragments": "id",
+    "derived": "id",
+    "joins": "id",
+    "subs": "id",
+}
 """The parts of a plan, and what tells their members apart."""
 
 
@@ -46,7 +54,10 @@ def _same(before: object, after: object) -> bool:
 def applied(old: Plan, change: PlanChange) -> Plan:
     """The plan that a change makes of another: what is different stands where it stood, what is new at the end."""
     gone = {part: set(names) for part, names in change.gone}
-    parts = {p: _changed(getattr(old, p), getattr(change.made, p), gone.get(p, set()), name) for p, name in NAMED.items()}
+    parts = {
+        p: _changed(getattr(old, p), getattr(change.made, p), gone.get(p, set()), name)
+        for p, name in NAMED.items()
+    }
     ended = set(change.ended)
     emissions = (*(e for i, e in enumerate(old.emissions) if i not in ended), *change.made.emissions)
     return replace(change.made, emissions=emissions, **parts)

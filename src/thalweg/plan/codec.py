@@ -1,26 +1,65 @@
-"""Frozen values to JSON and back, for the plan log."""
+"""Frozen values to JSON and back, for the logs of plans and of what is declared."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from thalweg.expr.data import from_data, to_data
 from thalweg.expr.nodes import Expr
 from thalweg.model.aggregates import PartColumn
-from thalweg.model.query import Aggregate, Chosen, ColumnRef, Equality, Output, Query, QueryAggregate, QueryInput, Term
-from thalweg.model.stream import Column, Relation, Stream
+from thalweg.model.query import (
+    Aggregate,
+    Chosen,
+    ColumnRef,
+    Equality,
+    Output,
+    Query,
+    QueryAggregate,
+    QueryInput,
+    Term,
+)
+from thalweg.model.recorded import Failure, Recorded, RecordedChange
+from thalweg.model.stream import Column, Relation, Stream, View
 from thalweg.model.target import TARGETS
 from thalweg.model.windows import NamedWindow, Window
 from thalweg.plan.change import PlanChange
 from thalweg.plan.join_order import Meeting
-from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan, Resting
+from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan, Resting, Room
 from thalweg.plan.pieces import Pieces
+from thalweg.plan.sub_joins import Equated, SubJoin
 
-_MODEL = (Aggregate, Chosen, ColumnRef, Column, Equality, NamedWindow, Output, PartColumn, Query, QueryAggregate, QueryInput, Relation)
-_MORE = (Stream, Term, Window, *TARGETS)
-_NODES = (Derived, Emission, Fragment, Join, Meeting, Pieces, Plan, PlanChange, Resting)
+_MODEL = (
+    Aggregate,
+    Chosen,
+    ColumnRef,
+    Column,
+    Equality,
+    NamedWindow,
+    Output,
+    PartColumn,
+    Query,
+    QueryAggregate,
+    QueryInput,
+    Relation,
+)
+_MORE = (Failure, Recorded, RecordedChange, Stream, Term, View, Window, *TARGETS)
+_NODES = (
+    Derived,
+    Emission,
+    Fragment,
+    Join,
+    Meeting,
+    Pieces,
+    Plan,
+    PlanChange,
+    Resting,
+    Room,
+    SubJoin,
+    Equated,
+)
 CLASSES: dict[str, Any] = {c.__name__: c for c in (*_MODEL, *_MORE, *_NODES)}
 
 
@@ -46,6 +85,8 @@ def _encode(value: Any) -> Any:
         return {"$": type(value).__name__, **fields}
     if isinstance(value, tuple):
         return [_encode(v) for v in value]
+    if isinstance(value, Mapping):
+        return {"$": "by name", "values": [[k, _encode(v)] for k, v in value.items()]}
     return value
 
 
@@ -53,6 +94,8 @@ def _decode(value: Any) -> Any:
     if isinstance(value, dict):
         if value["$"] == "Expr":
             return from_data(value["tree"])
+        if value["$"] == "by name":
+            return {name: _decode(v) for name, v in value["values"]}
         made = CLASSES[value["$"]]
         return made(**{k: _decode(v) for k, v in value.items() if k != "$"})
     if isinstance(value, list):

@@ -12,7 +12,10 @@ from thalweg.model.query import ColumnRef, Equality, Output, Query, QueryAggrega
 
 def core(query: Query) -> Query:
     """A query without names, inputs numbered, and where it is aggregated without HAVING and what is shown."""
-    names = {joined_name(query.inputs[c.input].alias, c.name): joined_name(f"i{c.input}", c.name) for c in _columns(query)}
+    names = {
+        joined_name(query.inputs[c.input].alias, c.name): joined_name(f"i{c.input}", c.name)
+        for c in _columns(query)
+    }
 
     def bare(expr: Expr) -> Expr:
         return ordered(expr.renamed(lambda name: names.get(name, name)))
@@ -36,7 +39,11 @@ def core(query: Query) -> Query:
 
 def _columns(query: Query) -> set[ColumnRef]:
     terms = [*(t for e in query.equalities for t in (e.left, e.right)), *query.residue, *query.keys]
-    return {*query.columns, *(c for t in terms for c in t.columns), *(c for a in query.aggregates for c in a.columns)}
+    return {
+        *query.columns,
+        *(c for t in terms for c in t.columns),
+        *(c for a in query.aggregates for c in a.columns),
+    }
 
 
 def _aggregate(aggregate: QueryAggregate, bare: Callable[[Expr], Expr]) -> QueryAggregate:

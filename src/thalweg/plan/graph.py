@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from thalweg.model.aggregates import PartColumn
 from thalweg.plan.nodes import COUNTED, Derived, Emission, Fragment, Join, Plan
+from thalweg.plan.ranges import LOWEST
 from thalweg.plan.sides import join_parts
 
 
@@ -22,7 +23,10 @@ def united(nodes: Iterable[Fragment | Derived], joins: Iterable[Join], emissions
             derived[node.id] = _one_derived(derived.get(node.id, node), node)
     wanted = {j.id: j for j in joins}
     return Plan(
-        fragments=tuple(fragments.values()), derived=tuple(derived.values()), joins=tuple(wanted.values()), emissions=tuple(emissions)
+        fragments=tuple(fragments.values()),
+        derived=tuple(derived.values()),
+        joins=tuple(wanted.values()),
+        emissions=tuple(emissions),
     )
 
 
@@ -53,6 +57,13 @@ def pruned(plan: Plan) -> Plan:
     fragments = tuple(_with_parts(f, read[f.id]) for f in plan.fragments if f.id in read)
     derived = tuple(_with_parts(d, read[d.id]) for d in plan.derived if d.id in read)
     return replace(plan, fragments=fragments, derived=derived, joins=joins)
+
+
+def ended_now(plan: Plan, name: str) -> Plan:
+    """A plan in which a query has been given all: its successor is without it."""
+    return replace(
+        plan, emissions=tuple(replace(e, until=LOWEST) if e.query == name else e for e in plan.emissions)
+    )
 
 
 def _read_parts(plan: Plan, joins: Iterable[Join]) -> dict[str, set[str]]:

@@ -32,7 +32,9 @@ def sizes(pattern: Pattern, partitions: int) -> tuple[int, ...]:
     [(1, 1), (2, 1), (2, 2), (3, 2), (3, 2), (4, 4)]
     """
     axes = len(pattern[0])
-    return min(_grids(axes, partitions), key=lambda grid: (_load(pattern, grid), -prod(grid), [-n for n in grid]))
+    return min(
+        _grids(axes, partitions), key=lambda grid: (_load(pattern, grid), -prod(grid), [-n for n in grid])
+    )
 
 
 def _load(pattern: Pattern, grid: tuple[int, ...]) -> float:
@@ -51,14 +53,22 @@ def _grids(axes: int, partitions: int) -> Iterator[tuple[int, ...]]:
 @dataclass(frozen=True)
 class Cut:
     """How the rows of one name are spread over partitions: per axis the columns by whose hash a row finds its place, or None where
-    it is copied to all. No axis at all: every partition has every row. `pattern` is needed where there are several axes."""
+    it is copied to all. No axis at all: every partition has every row. `pattern` is needed where there are several axes.
+    With a `place` all rows are in one partition."""
 
     axes: tuple[tuple[str, ...] | None, ...] = ()
     pattern: Pattern = ()
+    place: int | None = None
 
     def sql(self, partitions: int) -> str:
         """The first partition that a row goes to."""
-        terms = [(route_sql(columns, size), stride) for columns, (size, stride) in self._placed(partitions) if columns is not None]
+        if self.place is not None:
+            return str(self.place % partitions)
+        terms = [
+            (route_sql(columns, size), stride)
+            for columns, (size, stride) in self._placed(partitions)
+            if columns is not None
+        ]
         return " + ".join(place if stride == 1 else f"{stride} * {place}" for place, stride in terms) or "0"
 
     def copies(self, partitions: int) -> tuple[int, ...]:
@@ -68,9 +78,15 @@ class Cut:
         >>> [Cut(axes, chain).copies(6) for axes in ((("k",), None), (("k",), ("j",)), (None, ("j",)))]
         [(0, 1), (0,), (0, 2, 4)]
         """
+        if self.place is not None:
+            return (0,)
         if not self.axes:
             return tuple(range(partitions))
-        along = [range(0, size * stride, stride) for columns, (size, stride) in self._placed(partitions) if columns is None]
+        along = [
+            range(0, size * stride, stride)
+            for columns, (size, stride) in self._placed(partitions)
+            if columns is None
+        ]
         return tuple(map(sum, product(*along)))
 
     def home(self, part: int, partitions: int) -> int | None:
@@ -80,12 +96,16 @@ class Cut:
         >>> [Cut((None, ("j",)), chain).home(p, 7) for p in range(7)]
         [0, 1, 0, 1, 0, 1, None]
         """
+        if self.place is not None:
+            return part if part == self.place % partitions else None
         if not self.axes:
             return 0
         placed = self._placed(partitions)
         if part >= prod(size for _, (size, _) in placed):
             return None
-        return sum(part // stride % size * stride for columns, (size, stride) in placed if columns is not None)
+        return sum(
+            part // stride % size * stride for columns, (size, stride) in placed if columns is not None
+        )
 
     @property
     def nests(self) -> bool:

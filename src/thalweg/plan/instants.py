@@ -35,7 +35,9 @@ def final_instants(query: Query, old: Frontiers, new: Frontiers) -> Range:
 
 def is_emitted(emission: Emission, instant: int) -> bool:
     """Whether an emission gives out the results of an instant."""
-    return (emission.begin is None or instant >= emission.begin) and (emission.until is None or instant < emission.until)
+    return (emission.begin is None or instant >= emission.begin) and (
+        emission.until is None or instant < emission.until
+    )
 
 
 def has_ended(emission: Emission, query: Query, frontiers: Frontiers) -> bool:

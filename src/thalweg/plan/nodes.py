@@ -19,8 +19,10 @@ from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
 from thalweg.plan.grid import Cut, Pattern
+from thalweg.plan.groups import CELLED, Group
 from thalweg.plan.join_order import Order
 from thalweg.plan.pieces import Pieces
+from thalweg.plan.sub_joins import SubJoin
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -48,7 +50,10 @@ class Fragment:
     `counted` are sets of columns whose distinct values are counted for statistics.
     A fragment of a pool of queries has the rows that any of them takes, each with its query-set in the column `__set`; `sets` says who
     takes which, and may change while the fragment stays the same. One that is not to be shared has an `owner`.
-    Partial aggregates for a pool of windows have the query-set as their last columns, in so many `words` of 64 bits.
+    Partial aggregates for a pool of windows have the query-set as their last columns, in so many `words` of 64 bits; or the cell as one.
+    Rows of a commons, which many pools join by whatever columns, are in one partition, that of its `place`; their query-sets stand
+    beside the columns, in so many words of 64 bits as `common` says, and each pool has a `Room` in them. What its columns read of the
+    source, `reads` says, as those who asked for them may be gone.
     State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
     """
 
@@ -72,11 +77,24 @@ class Fragment:
     sets: tuple[Chosen, ...] = ()
     owner: str = ""
     words: int = 0
+    common: int = 0
+    place: int | None = None
+    reads: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of its columns."""
         return tuple(f'"c{i}"' for i in range(len(self.columns)))
+
+    @property
+    def celled(self) -> bool:
+        """Whether cells tell the rows of a pool's members apart."""
+        return self.columns[-1:] == (CELLED,)
+
+    @property
+    def group(self) -> Group:
+        """What its windows have in common with others that share its slots."""
+        return Group(self.source, self.where, self.columns, self.pool, self.words)
 
     @property
     def slot(self) -> int:
@@ -86,8 +104,13 @@ class Fragment:
     @property
     def cut(self) -> Cut:
         """How its rows are spread over partitions; rows of a join without columns by their slot."""
+        if self.place is not None:
+            return Cut(place=self.place)
         empty = () if self.early and not self.pattern else ('"slot"',)
-        return Cut(tuple(None if a is None else tuple(f'"c{i}"' for i in a) or empty for a in self.route), self.pattern)
+        return Cut(
+            tuple(None if a is None else tuple(f'"c{i}"' for i in a) or empty for a in self.route),
+            self.pattern,
+        )
 
 
 def fragment(made: Fragment) -> Fragment:
@@ -95,7 +118,9 @@ def fragment(made: Fragment) -> Fragment:
     w = made.window
     shape = [made.early, made.static, made.required, made.route, made.pattern, made.timed]
     more = (*_optional(made.begin), *_optional(made.pool or None), *_optional(made.owner or None))
-    return replace(made, id=named(made.source, made.where, made.columns, (w.range, w.slide, w.offset), shape, *more))
+    return replace(
+        made, id=named(made.source, made.where, made.columns, (w.range, w.slide, w.offset), shape, *more)
+    )
 
 
 def _optional(value: object) -> list[object]:
@@ -132,6 +157,24 @@ def derived_id(parent: str, window: Window, how: str) -> str:
 
 
 @dataclass(frozen=True)
+class Room:
+    """The bits of a commons that one pool has: so many from the first on, all in one word."""
+
+    first: int
+    size: int
+
+    @property
+    def word(self) -> int:
+        """The word that they are in."""
+        return self.first // 64
+
+    def own(self, sets: Iterable[Chosen]) -> tuple[Chosen, ...]:
+        """What the members of the pool take, by the bits that they have in it."""
+        bits = range(self.first, self.first + self.size)
+        return tuple(replace(c, bit=c.bit - self.first) for c in sets if c.bit in bits)
+
+
+@dataclass(frozen=True)
 class Resting:
     """A bit of a pool that no member has and rows may still carry: those before these event times, per input.
 
@@ -151,6 +194,7 @@ class Join:
     materialize, or "rows" where the joined rows are the result; `method` hash or loop. `begins` says per input from which event time on
     its rows count (None: all). One that `takes_over` from another evaluation of the same fragments begins with what these hold.
     The join of a pool of queries may come to ask for other rows while it stays the same; `resting` are the bits that it can't give yet.
+    One whose streams are kept in a commons has a `room` there, and some of its inputs, `met`, may have met in a sub-join, `sub`.
     `order` says how three or more inputs meet. It is no part of the meaning, as no state depends on it: it may change from batch to batch.
     State: what its evaluation keeps.
     """
@@ -165,6 +209,9 @@ class Join:
     takes_over: bool = False
     order: Order = ()
     resting: tuple[Resting, ...] = ()
+    room: Room | None = None
+    sub: str = ""
+    met: tuple[int, ...] = ()
 
     @property
     def pool(self) -> str:
@@ -205,6 +252,7 @@ class Plan:
     joins: tuple[Join, ...] = ()
     emissions: tuple[Emission, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    subs: tuple[SubJoin, ...] = ()
 
     @cached_property
     def _queries(self) -> dict[str, Query]:
@@ -278,6 +326,10 @@ class Plan:
     def fragment(self, id: str) -> Fragment:
         """The fragment of an id."""
         return self._fragments[id]
+
+    def sub_join(self, id: str) -> SubJoin:
+        """The sub-join of an id."""
+        return next(s for s in self.subs if s.id == id)
 
     def node(self, id: str) -> Fragment | Derived:
         """What has window instances under an id."""

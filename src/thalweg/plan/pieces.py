@@ -44,4 +44,6 @@ def covering(count: int, stride: int) -> Pieces:
     (Pieces(count=2, stride=2, last=3), Pieces(count=3, stride=2, last=None), Pieces(count=1, stride=3, last=None))
     """
     regular = -(-(count - 1) // stride)
-    return Pieces(regular + 1, stride) if regular * stride == count - 1 else Pieces(regular, stride, count - 1)
+    return (
+        Pieces(regular + 1, stride) if regular * stride == count - 1 else Pieces(regular, stride, count - 1)
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
 from thalweg.model.query import (
+    PASSING,
     RANGE,
     STATIC,
     TUMBLE,
@@ -81,7 +82,10 @@ def fits(query: Query, shape: Query) -> bool:
 
 def pooled(shape: Query, pool: str, members: Sequence[Member], gone: Sequence[Member] = ()) -> Query:
     """The query of a pool. Rows of those that are gone may still be there: nothing of them may change but that no more come."""
-    inputs = tuple(_input(given, n, pool, members if given.is_stream else (*members, *gone)) for n, given in enumerate(shape.inputs))
+    inputs = tuple(
+        _input(given, n, pool, members if given.is_stream else (*members, *gone))
+        for n, given in enumerate(shape.inputs)
+    )
     whole = _set_term(shape, (*members, *gone))
     bare = _set_term(shape, ()) if shape.every is None else whole
     nonzero = Term(Call("<>", (bare.expr, number(0)), "BOOLEAN"), bare.columns)
@@ -123,9 +127,11 @@ def shown_columns(asked: Query, query: Query) -> dict[str, str]:
 def _input(given: QueryInput, number_: int, pool: str, members: Sequence[Member]) -> QueryInput:
     """An input with the rows of each member; its window is the longest of theirs."""
     own = [m.query.inputs[number_] for m in members]
-    sets = {m.bit: Chosen(m.bit, o.where, m.starts[number_], o.length) for m, o in zip(members, own, strict=True)}
+    sets = {
+        m.bit: Chosen(m.bit, o.where, m.starts[number_], o.length) for m, o in zip(members, own, strict=True)
+    }
     made = replace(given, sets=tuple(sets[b] for b in sorted(sets)), pool=pool)
-    if given.kind in (STATIC, TUMBLE) or given.length is not None:
+    if given.kind in (STATIC, TUMBLE, PASSING) or given.length is not None:
         return made
     lengths = [o.length for o in own]
     longest = None if None in lengths else max((n for n in lengths if n is not None), default=None)

@@ -59,7 +59,10 @@ def source_range(derived: Derived, source: Window, instances: Range) -> Range:
     low, high = instances
     if low >= high:
         return (0, 0)
-    return (LOWEST if low <= LOWEST else base(derived, source, low), base(derived, source, high - 1) + derived.pieces.highest + 1)
+    return (
+        LOWEST if low <= LOWEST else base(derived, source, low),
+        base(derived, source, high - 1) + derived.pieces.highest + 1,
+    )
 
 
 def is_drained(emission: Emission, frontier: int | None) -> bool:

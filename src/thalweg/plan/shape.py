@@ -26,12 +26,17 @@ class Shape:
     @property
     def step(self) -> int:
         """Slots from one instant to the next."""
-        return (self.query.every or self.query.slot) // self.query.slot
+        return (self.query.every or self._slot) // self._slot
 
     def span(self, number: int) -> int | None:
         """Slots of an input's window; None where it has no end."""
         length = self.query.inputs[number].length
-        return None if length is None else length // self.query.slot
+        return None if length is None else length // self._slot
+
+    @property
+    def _slot(self) -> int:
+        """Microseconds of a slot; one where no window says more."""
+        return self.query.slot or 1
 
     @property
     def streams(self) -> tuple[int, ...]:
@@ -68,7 +73,14 @@ class Shape:
 def shape_of(plan: Plan, join: Join) -> Shape:
     """A join with its fragments, of which it reads the parts that it needs: other queries may have added some later."""
     parts = join_parts(join.asked)
-    return Shape(join, tuple(_with_parts(plan.fragment(s), parts, n) for n, s in enumerate(join.sides)))
+    return Shape(
+        join, tuple(_with_parts(_own(plan.fragment(s), join), parts, n) for n, s in enumerate(join.sides))
+    )
+
+
+def _own(side: Fragment, join: Join) -> Fragment:
+    """A side as the pool of a join sees it: of a commons' rows, what its own members take."""
+    return replace(side, sets=join.room.own(side.sets)) if join.room is not None and side.common else side
 
 
 def _with_parts(side: Fragment, parts: Iterable[JoinPart], number: int) -> Fragment:

@@ -13,6 +13,7 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES, Part, PartColumn, part_columns
 from thalweg.model.query import Query, QueryAggregate, Term
 from thalweg.model.windows import Window
+from thalweg.plan.equated import equated_classes
 from thalweg.plan.grid import Pattern
 from thalweg.plan.nodes import COUNTED, TIME, Fragment, fragment
 
@@ -45,13 +46,18 @@ def aggregate_parts(aggregate: QueryAggregate) -> tuple[JoinPart, ...]:
     where = "all" if aggregate.input is None else str(aggregate.input)
     columns = part_columns(aggregate.call, TIME)
     parts = AGGREGATES[aggregate.call.function].parts
-    return tuple(JoinPart(f"{where}_{c.name}", aggregate.input, c, p) for c, p in zip(columns, parts, strict=True))
+    return tuple(
+        JoinPart(f"{where}_{c.name}", aggregate.input, c, p) for c, p in zip(columns, parts, strict=True)
+    )
 
 
 def sides_of(query: Query, early: Sequence[bool], owner: str = "") -> tuple[Fragment, ...]:
     """What is kept of every input, as rows or as an aggregation set; with an owner it is not shared."""
     routes, pattern = _routes(query)
-    made = (_side(query, n, early[n] and query.every is not None, routes[n], pattern) for n in range(len(query.inputs)))
+    made = (
+        _side(query, n, early[n] and query.every is not None, routes[n], pattern)
+        for n in range(len(query.inputs))
+    )
     return tuple(fragment(replace(side, owner=owner)) if owner else side for side in made)
 
 
@@ -76,18 +82,35 @@ def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern
             route=tuple(None if axis is None else tuple(columns.index(c) for c in axis) for axis in route),
             timed=query.every is None and given.is_stream,
             pattern=pattern if route else (),
-            holistic=early and any(AGGREGATES[a.call.function].holistic for a in query.aggregates if a.input == number),
-            counted=(equated,),
+            holistic=early
+            and any(AGGREGATES[a.call.function].holistic for a in query.aggregates if a.input == number),
+            counted=tuple(dict.fromkeys((equated, *_equated_apart(query, number, columns)))),
             pool=given.pool,
             sets=given.sets,
+            owner=_place(query, number) if given.pool else "",
         )
     )
+
+
+def _place(query: Query, number: int) -> str:
+    """Which input of a pool rows are of, where a source is read more than once: members take other rows of each."""
+    sources = [i.source for i in query.inputs]
+    return str(number) if sources.count(sources[number]) > 1 else ""
 
 
 def equated_columns(query: Query, number: int) -> tuple[int, ...]:
     """Which columns of an input's side the join equates with those of others."""
     equated = {t.own for e in query.equalities for t in (e.left, e.right) if t.inputs == (number,)}
     return tuple(i for i, c in enumerate(side_columns(query, number)) if c in equated)
+
+
+def _equated_apart(query: Query, number: int, columns: Sequence[str]) -> list[tuple[int, ...]]:
+    """The columns of an input's side that one class of equalities equates."""
+    return [
+        tuple(columns.index(c) for c in one.columns(number))
+        for one in equated_classes(query.equalities)
+        if number in one.inputs
+    ]
 
 
 def side_columns(query: Query, number: int) -> tuple[str, ...]:
@@ -124,7 +147,9 @@ def _axes(query: Query, streams: frozenset[int]) -> list[dict[int, tuple[str, ..
         found.setdefault(frozenset(n for n, _ in c) & streams, []).append(c)
     sets = [s for s in found if len(s) > 1 and not any(s < other for other in found)]
     chosen = sorted(sets, key=lambda s: (-len(s), sorted(s)))[:MOST_AXES]
-    return [{n: tuple(min(sql for m, sql in c if m == n) for c in found[s]) for n in sorted(s)} for s in chosen]
+    return [
+        {n: tuple(min(sql for m, sql in c if m == n) for c in found[s]) for n in sorted(s)} for s in chosen
+    ]
 
 
 def _classes(pairs: Iterable[tuple[Term, Term]]) -> list[frozenset[Node]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.expr.nodes import Column, Expr
+from thalweg.expr.implication import said
+from thalweg.expr.nodes import Call, Column, Expr
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import part_columns
 from thalweg.model.query import Aggregate, Query
+from thalweg.plan.groups import CELLED
 from thalweg.plan.nodes import COUNTED, TIME, Fragment, Plan
 from thalweg.plan.pool import SET, TYPE
 
@@ -19,7 +21,13 @@ def column_trees(plan: Plan, fragment: Fragment) -> tuple[Expr, ...]:
     sources = {s.name: s.columns for s in plan.streams} | {r.name: r.columns for r in plan.relations}
     trees: dict[str, Expr] = {identifier(c.name): Column(c.name, c.type) for c in sources[fragment.source]}
     trees |= {e.sql: e for query, number in _askers(plan, fragment) for e in _expressions(query, number)}
-    trees |= {identifier(name): Column("query_set", TYPE) for name in (SET, *(f"{SET}{n}" for n in range(fragment.words)))}
+    trees |= {
+        identifier(name): Column("query_set", TYPE)
+        for name in (SET, *(f"{SET}{n}" for n in range(fragment.words)))
+    }
+    if fragment.celled:
+        subject = next(subject for subject, _, _ in said(fragment.sets[0].where[0]))
+        trees[CELLED] = Call("CELL", (subject,), subject.type)
     return tuple(trees[c] for c in fragment.columns)
 
 

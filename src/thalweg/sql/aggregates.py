@@ -14,6 +14,8 @@ from thalweg.expr.typing import Typing
 from thalweg.model.aggregates import AGGREGATES, AggregateFunction, is_wide, lowered, part_columns
 from thalweg.model.query import Aggregate
 from thalweg.sql.builder import Builder, is_star, unwrapped
+from thalweg.sql.nodes import Convert
+from thalweg.sql.source import placed
 
 NAMES = {
     "COUNT": "COUNT", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX", "AVG": "AVG", "MEAN": "AVG",
@@ -54,6 +56,14 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() in NAMES.keys() | UNSUPPORTED
 
 
+def groups_rows(select: exp.Select) -> bool:
+    """Whether the results of a SELECT are of groups, not of rows."""
+    items = (*select.expressions, select.args.get("having"))
+    return select.args.get("group") is not None or any(
+        is_aggregate(n) for i in items if i is not None for n in i.walk()
+    )
+
+
 def bind_aggregate(builder: Builder, node: exp.Expr) -> Aggregate:
     """The aggregate that a call asks for; `builder` builds its arguments over the rows."""
     call = _taken_apart(builder, node)
@@ -63,7 +73,9 @@ def bind_aggregate(builder: Builder, node: exp.Expr) -> Aggregate:
         )
         raise builder.source.at(node, f"{call.name} is not supported", hint)
     if call.distinct and call.name != "COUNT":
-        raise builder.source.at(node, f"{call.name}(DISTINCT ...) is not supported", "only COUNT takes DISTINCT")
+        raise builder.source.at(
+            node, f"{call.name}(DISTINCT ...) is not supported", "only COUNT takes DISTINCT"
+        )
     if call.order is not None and call.name != "PERCENTILE_CONT":
         raise builder.source.at(call.order, f"WITHIN GROUP of {call.name} is not supported")
     return _BUILDERS.get(call.name, _simple)(builder, call)
@@ -72,7 +84,9 @@ def bind_aggregate(builder: Builder, node: exp.Expr) -> Aggregate:
 def aggregate_type(aggregate: Aggregate, typing: Typing) -> str:
     """The type of an aggregate's result: that of its parts over rows, lowered. It depends on the types of the arguments alone."""
     columns = {f"x{i}": a.type for i, a in enumerate(aggregate.args)}
-    plain = Aggregate(aggregate.function, tuple(Column(n, t) for n, t in columns.items()), params=aggregate.params)
+    plain = Aggregate(
+        aggregate.function, tuple(Column(n, t) for n, t in columns.items()), params=aggregate.params
+    )
 
     def question() -> tuple[str, dict[str, str]]:
         scope = columns | {"__time": "BIGINT"}
@@ -108,6 +122,8 @@ def _simple(builder: Builder, call: CallSyntax) -> Aggregate:
 
 
 def _count(builder: Builder, call: CallSyntax) -> Aggregate:
+    if call.distinct and len(call.args) > 1:
+        call = replace(call, args=(_together(builder, call),))
     _check_count(builder, call, 1)
     arg = call.args[0]
     counted = is_star(arg) or (is_constant(tree := builder.tree(arg)) and tree.type != NULL)
@@ -115,6 +131,26 @@ def _count(builder: Builder, call: CallSyntax) -> Aggregate:
         return Aggregate("COUNT_ROWS", (), _where(builder, call))
     function = AGGREGATES["COUNT_DISTINCT" if call.distinct else "COUNT"]
     return Aggregate(function.name, (_argument(builder, arg, call, function),), _where(builder, call))
+
+
+def _together(builder: Builder, call: CallSyntax) -> exp.Expr:
+    """Several values as one text, another for other values, and NULL where one of them is: each but the last with its length before it."""
+    parts: list[exp.Expr] = []
+    for number, arg in enumerate(call.args):
+        if is_star(arg):
+            raise builder.source.at(call.node, "COUNT(DISTINCT *) has no meaning", "name the columns")
+        exact = builder.type(arg) not in ("FLOAT", "DOUBLE")
+        value = (
+            arg.copy()
+            if exact
+            else exp.Add(this=exp.Paren(this=arg.copy()), expression=exp.Literal.number(0))
+        )  # -0 is 0
+        text = Convert(this=value, to="VARCHAR")
+        if number < len(call.args) - 1:
+            length = Convert(this=exp.Anonymous(this="LENGTH", expressions=[text.copy()]), to="VARCHAR")
+            parts += [length, exp.Literal.string(":")]
+        parts.append(text)
+    return placed(exp.Anonymous(this="CONCAT", expressions=parts), call.node)
 
 
 def _count_if(builder: Builder, call: CallSyntax) -> Aggregate:
@@ -148,26 +184,39 @@ def _percentile_cont(builder: Builder, call: CallSyntax) -> Aggregate:
         hint = "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)"
         raise builder.source.at(call.node, "PERCENTILE_CONT takes a fraction and one order", hint)
     fraction = _fraction(builder, call.args[0])
-    return _at_fraction(builder, call, ordered[0].this, 1 - fraction if ordered[0].args.get("desc") else fraction)
+    return _at_fraction(
+        builder, call, ordered[0].this, 1 - fraction if ordered[0].args.get("desc") else fraction
+    )
 
 
 def _at_fraction(builder: Builder, call: CallSyntax, value: exp.Expr, fraction: Decimal) -> Aggregate:
     function = AGGREGATES["PERCENTILE"]
     text = f"{fraction.normalize():f}"
-    return Aggregate(function.name, (_argument(builder, value, call, function),), _where(builder, call), (text,))
+    return Aggregate(
+        function.name, (_argument(builder, value, call, function),), _where(builder, call), (text,)
+    )
 
 
 def _fraction(builder: Builder, node: exp.Expr) -> Decimal:
     inner = unwrapped(node)
-    if not isinstance(inner, exp.Literal) or inner.is_string or len(inner.name) > 20 or not 0 <= Decimal(inner.name) <= 1:
-        raise builder.source.at(node, "the fraction must be a constant from 0 to 1", "write a number like 0.95")
+    if (
+        not isinstance(inner, exp.Literal)
+        or inner.is_string
+        or len(inner.name) > 20
+        or not 0 <= Decimal(inner.name) <= 1
+    ):
+        raise builder.source.at(
+            node, "the fraction must be a constant from 0 to 1", "write a number like 0.95"
+        )
     return Decimal(inner.name)
 
 
 def _check_count(builder: Builder, call: CallSyntax, count: int) -> None:
     if len(call.args) != count:
         hint = f"write {call.name}({', '.join('xyz'[:count])})"
-        raise builder.source.at(call.node, f"{call.name} takes {count} argument{'s' * (count != 1)}, not {len(call.args)}", hint)
+        raise builder.source.at(
+            call.node, f"{call.name} takes {count} argument{'s' * (count != 1)}, not {len(call.args)}", hint
+        )
 
 
 def _argument(builder: Builder, node: exp.Expr, call: CallSyntax, function: AggregateFunction) -> Expr:
@@ -176,9 +225,13 @@ def _argument(builder: Builder, node: exp.Expr, call: CallSyntax, function: Aggr
     tree = builder.tree(node)
     type_ = tree.type
     if function.numeric and not is_numeric(type_):
-        raise builder.source.at(node, f"{call.name} takes numbers, not {type_}", "CAST the argument to a number")
+        raise builder.source.at(
+            node, f"{call.name} takes numbers, not {type_}", "CAST the argument to a number"
+        )
     if function.name.startswith("BOOL_") and type_ != "BOOLEAN":
-        raise builder.source.at(node, f"{call.name} takes a condition, not {type_}", "compare the argument with something")
+        raise builder.source.at(
+            node, f"{call.name} takes a condition, not {type_}", "compare the argument with something"
+        )
     return tree
 
 

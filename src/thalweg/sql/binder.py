@@ -9,16 +9,19 @@ from sqlglot import exp
 from thalweg.expr.nodes import Expr
 from thalweg.expr.typing import Infer, InferenceError, Typing, typing_by
 from thalweg.model.query import Query, windowed
-from thalweg.model.stream import Relation, Stream
+from thalweg.model.stream import Relation, Stream, View
 from thalweg.model.target import Target, target_of
+from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.conditions import conjunction
 from thalweg.sql.grouping import bind_grouping
 from thalweg.sql.inputs import Known
 from thalweg.sql.joins import bind_join
 from thalweg.sql.refusals import is_join, refuse_unsupported, table_references
+from thalweg.sql.rewriting import rewritten
 from thalweg.sql.rows import Rows
 from thalweg.sql.source import Source
 from thalweg.sql.statements import ParsedSelect
+from thalweg.sql.views import named_views
 from thalweg.sql.window_results import WindowResults
 from thalweg.sql.windows import check_time
 
@@ -33,12 +36,15 @@ def bind(
     streams: Mapping[str, Stream],
     infer: Infer,
     relations: Mapping[str, Relation] | None = None,
+    views: Mapping[str, View] | None = None,
 ) -> Query:
-    """The query that a SELECT asks for: a join where it reads several inputs, or one with a window in FROM."""
+    """The query that a SELECT asks for: a join where it reads several inputs, one with a window in FROM, or rows as they are."""
     source, known, asked = select.source, Known(streams, relations or {}), typing_by(infer)
     try:
-        node = refuse_unsupported(source, select.node)
-        bound = bind_join if is_join(node) else _bind_windows
+        node = refuse_unsupported(
+            source, rewritten(source, select.node, known, named_views(select.node, views or {}))
+        )
+        bound = bind_join if is_join(node) or not groups_rows(node) else _bind_windows
         return _written(bound(source, node, known, asked, name=name, text=select.sql, into=target_of(into)))
     except RecursionError:
         raise source.error("the query is nested too deeply", select.span, "take it apart") from None
@@ -46,13 +52,26 @@ def bind(
 
 def _written(query: Query) -> Query:
     """A query whose expressions were all written once, so that none is too deep for it later."""
-    given = [e for i in query.inputs for e in i.where] + [e for c in query.calls for e in c.exprs] + [o.expr for o in query.outputs]
+    given = (
+        [e for i in query.inputs for e in i.where]
+        + [e for c in query.calls for e in c.exprs]
+        + [o.expr for o in query.outputs]
+    )
     for expr in given + [k.expr for k in query.keys]:
         str(expr)
     return query
 
 
-def _bind_windows(source: Source, node: exp.Select, known: Known, typing: Typing, *, name: str, text: str, into: Target | None) -> Query:
+def _bind_windows(
+    source: Source,
+    node: exp.Select,
+    known: Known,
+    typing: Typing,
+    *,
+    name: str,
+    text: str,
+    into: Target | None,
+) -> Query:
     rows = _rows(source, node, known, typing)
     where = _where(rows, node)
     grouping = bind_grouping(rows, node)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from thalweg.errors import SqlError
-from thalweg.expr.calls import OF_NUMBERS, OF_TIMES
+from thalweg.expr.calls import OF_NUMBERS, OF_SPANS, OF_TIMES
 from thalweg.expr.nodes import NULL, Cast, Expr, Literal, is_text
 from thalweg.expr.types import family
 from thalweg.expr.typing import InferenceError, Typing
@@ -46,8 +46,18 @@ REFUSED: dict[type[exp.Expr], str] = {
     WindowSet: "a window here",
 }
 
+_INSTEAD: dict[type[exp.Expr], str] = {
+    exp.Window: "group by the columns and a window: MAX_BY(x, y), FIRST(x) and LAST(x) give one row of a group",
+    exp.Subquery: "join what it reads in FROM",
+    exp.Select: "join what it reads in FROM",
+    exp.Exists: "join what it reads in FROM, if it has each value once",
+}
 
 Forms = Mapping[type[exp.Expr], "Callable[[Builder, Any], Expr]"]
+
+
+LARGEST = 40_000
+"""Expressions that one may be made of when it is written out."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +93,18 @@ class Builder:
         form = self.forms.get(type(node))
         if form is None:
             named = REFUSED.get(type(node)) or self.source.written(node)
-            hint = "write it another way; thalweg help functions has what expressions may say"
+            hint = _INSTEAD.get(
+                type(node), "write it another way; thalweg help functions has what expressions may say"
+            )
             raise self.source.at(node, f"{named} is not supported", hint)
-        return form(self, node)
+        built = form(self, node)
+        if built.size > LARGEST:
+            raise self.source.at(
+                node,
+                "the expression is too large",
+                "take it apart; BETWEEN in BETWEEN is twice as much each time",
+            )
+        return built
 
     def type(self, node: exp.Expr) -> str:
         """The type of a node."""
@@ -94,14 +113,28 @@ class Builder:
     def call(self, node: exp.Expr, function: str, *args: Expr, params: tuple[str, ...] = ()) -> Expr:
         """A call, of which a node is the place where an error is shown."""
         if function in OF_NUMBERS and any(map(is_text, args)):
-            raise self.source.at(node, f"{function} takes numbers, not a string", "write the number without quotes")
+            raise self.source.at(
+                node, f"{function} takes numbers, not a string", "write the number without quotes"
+            )
+        if function in OF_TIMES - OF_SPANS and any(a.type == "INTERVAL" for a in args):
+            raise self.source.at(
+                node,
+                f"{function} takes a DATE or TIMESTAMP, not an INTERVAL",
+                "add the interval to a time first",
+            )
         given = [Cast(a, "TIMESTAMP") if function in OF_TIMES and is_text(a) else a for a in args]
         try:
             return self.typing.call(function, *given, params=params)
         except InferenceError as error:
             raise self.source.at(node, one_line(error), UNLIKE) from None
 
-    def case(self, node: exp.Expr, branches: Sequence[tuple[Expr, Expr]], otherwise: Expr | None, subject: Expr | None = None) -> Expr:
+    def case(
+        self,
+        node: exp.Expr,
+        branches: Sequence[tuple[Expr, Expr]],
+        otherwise: Expr | None,
+        subject: Expr | None = None,
+    ) -> Expr:
         """A choice, of which a node is the place where an error is shown."""
         try:
             return self.typing.case(branches, otherwise, subject)
@@ -122,13 +155,17 @@ class Builder:
         plain = [(n, t) for n, t in built if t.type != NULL and not is_text(t)]
         for node, tree in plain[1:]:
             if family(tree.type) != family(plain[0][1].type):
-                raise self.source.at(node, f"can't {what} {plain[0][1].type} with {tree.type}", "CAST one of them")
+                raise self.source.at(
+                    node, f"can't {what} {plain[0][1].type} with {tree.type}", "CAST one of them"
+                )
         return tuple(self._of_type(n, t, plain[0][1].type) if plain and is_text(t) else t for n, t in built)
 
     def _of_type(self, node: exp.Expr, text: Expr, type_: str) -> Expr:
         assert isinstance(text, Literal) and text.value is not None
         if not literals.fits(text.value, type_):
-            raise self.source.at(node, f"{self.source.written(node)} is no {type_}", "write a literal of that type")
+            raise self.source.at(
+                node, f"{self.source.written(node)} is no {type_}", "write a literal of that type"
+            )
         return Literal(text.value, type_) if type_ in ("DATE", "TIMESTAMP") else text
 
     def numbers(self, nodes: Sequence[exp.Expr], symbol: str) -> tuple[Expr, ...]:
@@ -136,7 +173,9 @@ class Builder:
         trees = tuple(map(self.tree, nodes))
         for node, tree in zip(nodes, trees, strict=True):
             if is_text(tree):
-                raise self.source.at(node, f"{symbol} takes numbers, not a string", "write the number without quotes")
+                raise self.source.at(
+                    node, f"{symbol} takes numbers, not a string", "write the number without quotes"
+                )
         return trees
 
 

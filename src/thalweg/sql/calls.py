@@ -27,6 +27,7 @@ TRUNCATIONS = {
     "WEEK": "week", "DAY": "day", "DD": "day", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second",
     "MILLISECOND": "milliseconds", "MICROSECOND": "microseconds",
 }  # fmt: skip
+_FIRST, _GROUPS = Literal("1", "INTEGER"), frozenset("0123456789")
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,9 @@ def formatted(function: str) -> Special:
         try:
             pattern = strftime_format(call.text(1, "the format"))
         except TimeFormatError as error:
-            raise call.builder.source.at(call.args[1], str(error), "write a format such as 'yyyy-MM-dd HH:mm:ss'") from None
+            raise call.builder.source.at(
+                call.args[1], str(error), "write a format such as 'yyyy-MM-dd HH:mm:ss'"
+            ) from None
         return call.of(function, call.trees[0], params=(pattern,))
 
     return build
@@ -162,11 +165,17 @@ def shifted(function: str) -> Special:
 
 
 def day_difference(call: CallNode) -> Expr:
-    return unit_difference(call) if len(call.args) == 3 else call.of("DATEDIFF", call.cast(0, "DATE"), call.cast(1, "DATE"))
+    return (
+        unit_difference(call)
+        if len(call.args) == 3
+        else call.of("DATEDIFF", call.cast(0, "DATE"), call.cast(1, "DATE"))
+    )
 
 
 def unit_difference(call: CallNode) -> Expr:
-    return call.of("TIMESTAMPDIFF", call.cast(1, "TIMESTAMP"), call.cast(2, "TIMESTAMP"), params=(_unit(call),))
+    return call.of(
+        "TIMESTAMPDIFF", call.cast(1, "TIMESTAMP"), call.cast(2, "TIMESTAMP"), params=(_unit(call),)
+    )
 
 
 def unit_sum(call: CallNode) -> Expr:
@@ -179,7 +188,9 @@ def _unit(call: CallNode) -> str:
     unit = call.args[0]
     word = unit.name if isinstance(unit, exp.Column | exp.Literal | exp.Var) else ""
     if word.upper().removesuffix("S") not in TRUNCATIONS:
-        raise call.builder.source.at(unit, f"{call.name} takes a unit of time first", f"write {call.name}(MINUTE, ...)")
+        raise call.builder.source.at(
+            unit, f"{call.name} takes a unit of time first", f"write {call.name}(MINUTE, ...)"
+        )
     return TRUNCATIONS[word.upper().removesuffix("S")]
 
 
@@ -200,15 +211,30 @@ def need_integer(call: CallNode, index: int) -> None:
     """Refuse an argument that is no whole number."""
     type_ = call.builder.type(call.args[index])
     if not is_integer(type_):
-        raise call.builder.source.at(call.args[index], f"{call.name} takes a whole number here, not {type_}", "CAST it to INT")
+        raise call.builder.source.at(
+            call.args[index], f"{call.name} takes a whole number here, not {type_}", "CAST it to INT"
+        )
 
 
 def regexp_replace(call: CallNode) -> Expr:
     if "$" in (replacement := call.text(2, "the replacement")) or "\\" in replacement:
         hint = "take a group with regexp_extract"
-        raise call.builder.source.at(call.args[2], "group references in a replacement are not supported", hint)
+        raise call.builder.source.at(
+            call.args[2], "group references in a replacement are not supported", hint
+        )
     _check_pattern(call)
     return call.of("REGEXP_REPLACE", *call.trees)
+
+
+def regexp_extract(call: CallNode) -> Expr:
+    """A group of what a pattern finds; the first one where none is named."""
+    text, pattern, *more = call.trees
+    group = more[0] if more else _FIRST
+    if not (isinstance(group, Literal) and group.value in _GROUPS):
+        at, hint = call.args[2], "write a number; 0 is all that the pattern finds"
+        raise call.builder.source.at(at, "REGEXP_EXTRACT takes the number of a group from 0 to 9 here", hint)
+    _check_pattern(call)
+    return call.of("REGEXP_EXTRACT", text, pattern, group)
 
 
 def _check_pattern(call: CallNode) -> None:

@@ -32,7 +32,9 @@ def in_order(conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return tuple(sorted(conditions, key=lambda c: c.sql))
 
 
-def _connected(connector: type[exp.Connector], join: Callable[[Iterator[Expr]], Expr]) -> Callable[[Builder, exp.Expr], Expr]:
+def _connected(
+    connector: type[exp.Connector], join: Callable[[Iterator[Expr]], Expr]
+) -> Callable[[Builder, exp.Expr], Expr]:
     def build(builder: Builder, node: exp.Expr) -> Expr:
         return join(builder.condition(c) for c in _flat(node, connector))
 
@@ -71,7 +73,9 @@ def _is(builder: Builder, node: exp.Expr) -> Expr:
     if isinstance(node.expression, exp.Null):
         found: Expr = Call("IS NULL", (builder.tree(node.this),), "BOOLEAN")
     elif isinstance(node.expression, exp.Boolean):
-        found = compared("IS NOT DISTINCT FROM", builder.condition(node.this), TRUE if node.expression.this else FALSE)
+        found = compared(
+            "IS NOT DISTINCT FROM", builder.condition(node.this), TRUE if node.expression.this else FALSE
+        )
     else:
         raise builder.source.at(node, "IS takes NULL, TRUE, FALSE or DISTINCT FROM", "use = to compare")
     return negated(found) if node.args.get("negate") else found
@@ -79,6 +83,10 @@ def _is(builder: Builder, node: exp.Expr) -> Expr:
 
 def _in(builder: Builder, node: exp.Expr) -> Expr:
     values = node.args.get("expressions")
+    if node.args.get("query") is not None:
+        raise builder.source.at(
+            node, "a subquery in IN is not supported", "join what it reads in FROM, if it has each value once"
+        )
     if not values:
         raise builder.source.at(node, "IN takes a list of values", "list the values")
     this, *among = builder.alike((node.this, *values), "compare")
@@ -88,10 +96,16 @@ def _in(builder: Builder, node: exp.Expr) -> Expr:
 def _like(builder: Builder, node: exp.Expr, escape: str = "\\") -> Expr:
     pattern = unwrapped(node.expression)
     if isinstance(pattern, exp.Any | exp.All | exp.Tuple):
-        raise builder.source.at(node.expression, "LIKE ANY and LIKE ALL are not supported", "write several conditions")
+        raise builder.source.at(
+            node.expression, "LIKE ANY and LIKE ALL are not supported", "write several conditions"
+        )
     if is_string(pattern) and _ends_open(pattern.name, escape):
-        raise builder.source.at(pattern, f"the pattern ends in {escape}, which escapes nothing", "write it twice, or leave it out")
-    found = builder.call(node, node.key.upper(), builder.tree(node.this), builder.tree(pattern), params=(escape,))
+        raise builder.source.at(
+            pattern, f"the pattern ends in {escape}, which escapes nothing", "write it twice, or leave it out"
+        )
+    found = builder.call(
+        node, node.key.upper(), builder.tree(node.this), builder.tree(pattern), params=(escape,)
+    )
     return negated(found) if node.args.get("negate") else found
 
 
@@ -101,7 +115,11 @@ def _ends_open(pattern: str, escape: str) -> bool:
 
 def _escape(builder: Builder, node: exp.Expr) -> Expr:
     character = node.expression
-    if not isinstance(node.this, exp.Like | exp.ILike) or not is_string(character) or len(character.name) != 1:
+    if (
+        not isinstance(node.this, exp.Like | exp.ILike)
+        or not is_string(character)
+        or len(character.name) != 1
+    ):
         raise builder.source.at(node, "ESCAPE takes one character in quotes")
     return _like(builder, node.this, character.name)
 

@@ -31,8 +31,8 @@ READER_OPTIONS: dict[str, tuple[str, ...]] = {
     "json": ("date_format", "timestamp_format", "compression"),
 }
 STREAM_OPTIONS = (
-    "format", "path", "time", "watermark", "files_per_batch", "bytes_per_batch", "late_rows", "idle_timeout", "on_bad_file",
-    "rate", "distinct",
+    "format", "path", "time", "watermark", "files_per_batch", "bytes_per_batch", "late_rows", "bad_rows", "idle_timeout",
+    "on_bad_file", "rate", "distinct",
 )  # fmt: skip
 TABLE_OPTIONS = ("format", "path", "rows", "distinct")
 RESERVED_PREFIX = "__"
@@ -83,7 +83,9 @@ def stream(source: Source, declared: Declaration) -> Stream:
     columns = _columns(source, declared)
     given = _options(source, declared, STREAM_OPTIONS)
     format_ = given.format()
-    time = given.get("time", lambda text: _time_column(text, columns), required="time = 'at', the event-time column,")
+    time = given.get(
+        "time", lambda text: _time_column(text, columns), required="time = 'at', the event-time column,"
+    )
     return Stream(
         name=declared.name,
         columns=columns,
@@ -94,8 +96,9 @@ def stream(source: Source, declared: Declaration) -> Stream:
         files_per_batch=given.get("files_per_batch", _count),
         bytes_per_batch=given.get("bytes_per_batch", _bytes),
         late_rows=given.get("late_rows", _written_path),
+        bad_rows=given.get("bad_rows", _written_path),
         idle_timeout=given.get("idle_timeout", _timeout),
-        on_bad_file=given.get("on_bad_file", _one_of("stop", "skip")) or "stop",
+        on_bad_file=given.get("on_bad_file", _one_of("stop", "skip")) or "skip",
         options=given.reader_options(format_),
         rate=given.get("rate", _rate),
         distinct=given.get("distinct", lambda text: _distinct(text, columns)) or (),
@@ -142,15 +145,23 @@ class _Options:
 
     def format(self) -> str:
         """The file format."""
-        return self.get("format", _one_of(*FILE_FORMATS), required="format = 'parquet', 'csv' or 'json'") or ""
+        return (
+            self.get("format", _one_of(*FILE_FORMATS), required="format = 'parquet', 'csv' or 'json'") or ""
+        )
 
     def reader_options(self, format_: str) -> tuple[tuple[str, str], ...]:
         """The options for reading files of a format, in order of name."""
         for key, option in self.by_key.items():
             formats = [f for f, options in READER_OPTIONS.items() if key in options]
             if formats and format_ not in formats:
-                raise self.source.error(f"{key} is an option of {' and '.join(formats)}, not of {format_}", option.key_span, "remove it")
-        given = {k: self.get(k, _READERS.get(k, str)) or "" for k in self.by_key if k in READER_OPTIONS[format_]}
+                raise self.source.error(
+                    f"{key} is an option of {' and '.join(formats)}, not of {format_}",
+                    option.key_span,
+                    "remove it",
+                )
+        given = {
+            k: self.get(k, _READERS.get(k, str)) or "" for k in self.by_key if k in READER_OPTIONS[format_]
+        }
         return tuple(sorted(given.items()))
 
 
@@ -161,7 +172,9 @@ def _options(source: Source, declared: Declaration, known: tuple[str, ...]) -> _
         key = option.key.lower()
         if key not in known and key not in readers:
             hint = suggestion(key, (*known, *readers), "options are")
-            raise source.error(f"unknown option {option.key} of a {declared.kind.lower()}", option.key_span, hint)
+            raise source.error(
+                f"unknown option {option.key} of a {declared.kind.lower()}", option.key_span, hint
+            )
         if key in by_key:
             raise source.error(f"option {option.key} is given twice", option.key_span, "keep one of them")
         by_key[key] = option
@@ -173,7 +186,9 @@ def _columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
     for column in declared.columns:
         low = column.name.lower()
         if low in seen:
-            raise source.error(f"column {column.name} is declared twice", column.span, "names differ by more than case")
+            raise source.error(
+                f"column {column.name} is declared twice", column.span, "names differ by more than case"
+            )
         if low in WINDOW_COLUMNS or low.startswith(RESERVED_PREFIX):
             raise source.error(f"column name {column.name} is reserved", column.span, "rename the column")
         seen.add(low)
@@ -183,14 +198,19 @@ def _columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
 def _column(text: str, columns: tuple[Column, ...]) -> Column:
     column = next((c for c in columns if c.name.lower() == text.lower()), None)
     if column is None:
-        raise OptionError(f"unknown column {text}", suggestion(text, [c.name for c in columns], "columns are"))
+        raise OptionError(
+            f"unknown column {text}", suggestion(text, [c.name for c in columns], "columns are")
+        )
     return column
 
 
 def _time_column(text: str, columns: tuple[Column, ...]) -> str:
     column = _column(text, columns)
     if column.type != "TIMESTAMP":
-        raise OptionError(f"the time column {column.name} is {column.type}, not TIMESTAMP", f"declare it as {column.name} TIMESTAMP")
+        raise OptionError(
+            f"the time column {column.name} is {column.type}, not TIMESTAMP",
+            f"declare it as {column.name} TIMESTAMP",
+        )
     return column.name
 
 
@@ -223,7 +243,9 @@ def _count(text: str) -> int:
 
 def _rate(text: str) -> float:
     if not _NUMBER.fullmatch(text.strip()) or float(text) <= 0:
-        raise OptionError(f"{text!r} is not a number above zero", "write rows per second of event time, like 2000")
+        raise OptionError(
+            f"{text!r} is not a number above zero", "write rows per second of event time, like 2000"
+        )
     return float(text)
 
 
@@ -233,7 +255,9 @@ def _distinct(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, int], 
     for pair in text.split(","):
         written, colon, count = pair.rpartition(":")
         if not colon or not written.strip():
-            raise OptionError(f"{pair.strip()!r} is not a column and a count", "write them like 'auction: 1000, channel: 4'")
+            raise OptionError(
+                f"{pair.strip()!r} is not a column and a count", "write them like 'auction: 1000, channel: 4'"
+            )
         name = _column(written.strip().strip("`"), columns).name
         if name in found:
             raise OptionError(f"column {name} is counted twice", "keep one of the counts")
@@ -282,7 +306,9 @@ def _character(text: str) -> str:
 def _one_of(*choices: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text.lower() not in choices:
-            raise OptionError(f"{text!r} is not one of {', '.join(choices)}", suggestion(text, choices, "write one of"))
+            raise OptionError(
+                f"{text!r} is not one of {', '.join(choices)}", suggestion(text, choices, "write one of")
+            )
         return text.lower()
 
     return read

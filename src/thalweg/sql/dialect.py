@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from thalweg.expr.types import TYPES_HINT, type_name
 from thalweg.sql.nodes import Convert, Misparse, StreamWindow
 from thalweg.sql.places import PlacedParser, noted
-from thalweg.sql.window_syntax import WindowSyntax
+from thalweg.sql.table_functions import TableFunctionSyntax
 
 T = TypeVar("T")
 _UNEXPECTED = "Invalid expression / Unexpected token"
@@ -26,7 +26,7 @@ _NO_TOKEN = Token.string("")
 _NO_ALIAS = {"EVERY", "EMIT", "TIMESTAMP"}
 
 
-class ThalwegParser(WindowSyntax, PlacedParser):
+class ThalwegParser(TableFunctionSyntax, PlacedParser):
     """Parses queries. Lenient corners of the inherited grammar are closed where they would hide a mistake."""
 
     FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
@@ -46,7 +46,8 @@ class ThalwegParser(WindowSyntax, PlacedParser):
     }
 
     COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., Any] | None]] = {
-        token_type: SparkParser.COLUMN_OPERATORS[token_type] for token_type in (TokenType.DOT, TokenType.DCOLON)
+        token_type: SparkParser.COLUMN_OPERATORS[token_type]
+        for token_type in (TokenType.DOT, TokenType.DCOLON)
     }
 
     def raise_error(self, message: str, token: Token = _NO_TOKEN) -> None:
@@ -139,9 +140,16 @@ class ThalwegParser(WindowSyntax, PlacedParser):
         return name
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if self.starts_table_function():
+            called: exp.Expr = noted(self, self._curr, self.parse_table_function())
+            for join in self._parse_joins() if kwargs.get("joins") else ():
+                called.append("joins", join)
+            return called
         simple = self._curr.token_type in self.ID_VAR_TOKENS and self._next.token_type != TokenType.L_PAREN
         if kwargs.get("schema") or not simple:
             other: exp.Expr | None = super()._parse_table(*args, **kwargs)
+            if isinstance(other, exp.Subquery):
+                other.set("window", self._parse_stream_window())
             return other
         table = noted(self, self._curr, self._parse_stream_reference())
         for join in self._parse_joins() if kwargs.get("joins") else ():
@@ -150,7 +158,14 @@ class ThalwegParser(WindowSyntax, PlacedParser):
 
     def _parse_stream_reference(self) -> exp.Expr:
         """`bid [AS] b TIMESTAMP BY at [RANGE 1 HOUR]`, all but the name optional."""
-        table = noted(self, self._curr, self._parse_table_name())
+        table = noted(self, self._curr, self.parse_table_name())
+        if self._match_text_seq("FOR", "SYSTEM_TIME", advance=False):
+            span = (self._curr.start, self._next.end + 1)
+            raise Misparse(
+                "FOR SYSTEM_TIME is not supported",
+                span,
+                "join the table as it is: its rows are looked up as those of the stream come",
+            )
         time = self._parse_timestamp_by()
         alias = self._parse_table_alias()
         if alias:
@@ -160,15 +175,6 @@ class ThalwegParser(WindowSyntax, PlacedParser):
         table.set("sample", self._parse_table_sample())
         table.set("pivots", self._parse_pivots())
         return table
-
-    def _parse_table_name(self) -> exp.Table:
-        parts = [self._parse_id_var(any_token=False)]
-        while self._match(TokenType.DOT):
-            parts.append(self._parse_id_var())
-        if not all(parts) or len(parts) > 3:
-            self.expected("the name of a stream")
-        this, *qualifiers = reversed(parts)
-        return self.expression(exp.Table(this=this, **dict(zip(("db", "catalog"), qualifiers, strict=False))))
 
     def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
         if self._curr and self._curr.text.upper() in _NO_ALIAS and self._next.token_type != TokenType.COMMA:
@@ -183,7 +189,11 @@ class ThalwegParser(WindowSyntax, PlacedParser):
 
     def _parse_stream_window(self) -> exp.Expr | None:
         first = self._curr
-        return noted(self, first, self._parse_bracketed_window()) if self._match(TokenType.L_BRACKET, advance=False) else None
+        return (
+            noted(self, first, self._parse_bracketed_window())
+            if self._match(TokenType.L_BRACKET, advance=False)
+            else None
+        )
 
     def _parse_bracketed_window(self) -> exp.Expr:
         self._advance()
@@ -191,7 +201,9 @@ class ThalwegParser(WindowSyntax, PlacedParser):
             window = StreamWindow(kind="UNBOUNDED")
         elif self._match_texts(("RANGE", "WINDOW", "TUMBLE")):
             kind = self._prev.text.upper()
-            window = StreamWindow(kind="TUMBLE" if kind == "TUMBLE" else "RANGE", duration=self.parse_duration())
+            window = StreamWindow(
+                kind="TUMBLE" if kind == "TUMBLE" else "RANGE", duration=self.parse_duration()
+            )
         else:
             self.expected("RANGE, WINDOW, TUMBLE or UNBOUNDED")
         if not self._match(TokenType.R_BRACKET):
@@ -214,7 +226,9 @@ class ThalwegParser(WindowSyntax, PlacedParser):
         first = self._curr
         node = noted(self, first, parse())
         if query.args.get(key) is not None:
-            raise Misparse(f"{key.upper()} is given twice", (first.start, self._prev.end + 1), "keep one of them")
+            raise Misparse(
+                f"{key.upper()} is given twice", (first.start, self._prev.end + 1), "keep one of them"
+            )
         query.set(key, node)
 
     def _parse_every(self) -> exp.Expr:
@@ -256,7 +270,9 @@ class Thalweg(Spark):
 
 def _is_name(alias: exp.Expr) -> bool:
     word = alias.name.replace("_", "a")
-    return isinstance(alias, exp.Identifier) and (bool(alias.quoted) or (word.isalnum() and not word.isdecimal()))
+    return isinstance(alias, exp.Identifier) and (
+        bool(alias.quoted) or (word.isalnum() and not word.isdecimal())
+    )
 
 
 def _lower(message: str) -> str:

@@ -71,7 +71,10 @@ def unit_name(word: str) -> str:
         if unit in MICROS or unit in MONTHS:
             return unit
     near = did_you_mean(low, [*MICROS, *MONTHS])
-    raise DurationError(f"{word!r} is not a unit of time", f"did you mean {near}?" if near else f"write one of {', '.join(MICROS)}")
+    raise DurationError(
+        f"{word!r} is not a unit of time",
+        f"did you mean {near}?" if near else f"write one of {', '.join(MICROS)}",
+    )
 
 
 def is_unit(word: str) -> bool:

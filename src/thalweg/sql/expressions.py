@@ -22,9 +22,16 @@ def converted(builder: Builder, node: exp.Expr, to: str) -> Expr:
     tree = builder.tree(node)
     if tree.type == to:
         return tree
-    if {family(tree.type), family(to)} in ({"time", "number"}, {"time", "BOOLEAN"}) and not _by_seconds(tree.type, to):
+    if {family(tree.type), family(to)} in ({"time", "number"}, {"time", "BOOLEAN"}) and not _by_seconds(
+        tree.type, to
+    ):
         raise builder.source.at(node, f"can't cast {tree.type} to {to}", "cast by way of TIMESTAMP")
-    if isinstance(tree, Literal) and tree.value is not None and is_integer(tree.type) and abs(int(tree.value)) < _LIMITS.get(to, 0):
+    if (
+        isinstance(tree, Literal)
+        and tree.value is not None
+        and is_integer(tree.type)
+        and abs(int(tree.value)) < _LIMITS.get(to, 0)
+    ):
         return Literal(tree.value, to)
     return Cast(tree, to)
 
@@ -60,7 +67,11 @@ def _concatenated(builder: Builder, node: exp.Expr) -> Expr:
 
 def joined(builder: Builder, node: exp.Expr, pieces: list[Expr]) -> Expr:
     """Texts one after the other, flat."""
-    flat = [a for p in pieces for a in (p.children if getattr(p, "function", "") == "||" and len(p.children) > 1 else (p,))]
+    flat = [
+        a
+        for p in pieces
+        for a in (p.children if getattr(p, "function", "") == "||" and len(p.children) > 1 else (p,))
+    ]
     return builder.call(node, "||", *flat)
 
 
@@ -68,7 +79,9 @@ def _case(builder: Builder, node: exp.Expr) -> Expr:
     subject, branches, default = node.this, node.args.get("ifs") or [], node.args.get("default")
     if not branches:
         raise builder.source.at(node, "CASE has no WHEN", "write CASE WHEN condition THEN value END")
-    values = builder.alike([*(b.args["true"] for b in branches), *([] if default is None else [default])], "mix")
+    values = builder.alike(
+        [*(b.args["true"] for b in branches), *([] if default is None else [default])], "mix"
+    )
     if subject is None:
         this, tests = None, tuple(builder.condition(b.this) for b in branches)
     else:
@@ -81,7 +94,9 @@ def _case(builder: Builder, node: exp.Expr) -> Expr:
 def _if(builder: Builder, node: exp.Expr) -> Expr:
     default = node.args.get("false")
     values = builder.alike([node.args["true"], *([] if default is None else [default])], "mix")
-    return builder.case(node, [(builder.condition(node.this), values[0])], None if default is None else values[1])
+    return builder.case(
+        node, [(builder.condition(node.this), values[0])], None if default is None else values[1]
+    )
 
 
 def _literal(builder: Builder, node: exp.Expr) -> Expr:
@@ -109,7 +124,9 @@ def _typed(builder: Builder, node: exp.Expr) -> Expr:
     """`DATE '2024-01-01'`, `10L`; and `x::INT`, which is a cast."""
     to, this = node.args["to"], node.this
     known = isinstance(to, exp.DataType) and isinstance(to.this, exp.DType)
-    name = type_name(to.this.name.replace("NTZ", ""), tuple(p.name for p in to.expressions)) if known else None
+    name = (
+        type_name(to.this.name.replace("NTZ", ""), tuple(p.name for p in to.expressions)) if known else None
+    )
     if name is None:
         raise builder.source.at(node, f"type {to.sql(dialect='spark')} is not supported", TYPES_HINT)
     if not isinstance(this, exp.Literal):
@@ -127,7 +144,9 @@ def _constant(builder: Builder, node: exp.Expr, type_: str) -> Expr:
         return TRUE if node.name.lower() == "true" else FALSE
     if type_ in INTEGERS and node.name.lstrip("+-").isdigit():
         return Literal(str(int(node.name)), type_)
-    plain = builder.tree(node) if not is_text(builder.tree(node)) else number(builder, literals.number(node.name))
+    plain = (
+        builder.tree(node) if not is_text(builder.tree(node)) else number(builder, literals.number(node.name))
+    )
     return plain if plain.type == type_ else Cast(plain, type_)
 
 

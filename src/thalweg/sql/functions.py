@@ -19,14 +19,14 @@ NONDETERMINISTIC = frozenset({
     "RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME",
     "CURDATE", "LOCALTIMESTAMP", "LOCALTIME", "SHUFFLE", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID",
     "INPUT_FILE_NAME", "CURRENT_USER", "SESSION_USER", "CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA",
-    "CURRENT_TIMEZONE",
+    "CURRENT_TIMEZONE", "PROCTIME",
 })  # fmt: skip
 # Other names of the same function.
 SYNONYMS = {
     "LCASE": "LOWER", "UCASE": "UPPER", "CHAR_LENGTH": "LENGTH", "CHARACTER_LENGTH": "LENGTH", "LEN": "LENGTH", "SIGNUM": "SIGN",
     "POW": "POWER", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK",
 }  # fmt: skip
-_BLANK, _FIRST = Literal(" ", "VARCHAR"), Literal("1", "INTEGER")
+_BLANK = Literal(" ", "VARCHAR")
 SPECIAL: dict[str, dict[int | None, Special]] = {
     **{name: {1: calls.cast(to)} for name, to in NAMES.items()},
     **{key: {1: calls.with_integers("CHR", 0)} for key in ("CHR", "CHAR")},
@@ -39,13 +39,20 @@ SPECIAL: dict[str, dict[int | None, Special]] = {
     **{key: {1: calls.unix_time} for key in ("UNIX_TIMESTAMP", "TO_UNIX_TIMESTAMP")},
     **{f: {1: calls.with_integers(f, 0)} for f in ("TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "FROM_UNIXTIME")},
     **{f: {2: calls.with_integers(f, 1)} for f in ("REPEAT", "LEFT", "RIGHT")},
-    **{f: {2: calls.with_integers(f, 1, default=_BLANK), 3: calls.with_integers(f, 1)} for f in ("LPAD", "RPAD")},
-    **{f: {1: lambda call: call.of(call.name.upper(), *call.trees), 2: calls.with_integers(f, 1)} for f in ("ROUND", "BROUND")},
+    **{
+        f: {2: calls.with_integers(f, 1, default=_BLANK), 3: calls.with_integers(f, 1)}
+        for f in ("LPAD", "RPAD")
+    },
+    **{
+        f: {1: lambda call: call.of(call.name.upper(), *call.trees), 2: calls.with_integers(f, 1)}
+        for f in ("ROUND", "BROUND")
+    },
+    "SPLIT_INDEX": {3: calls.with_integers("SPLIT_INDEX", 2)},
     "SPLIT_PART": {3: calls.with_integers("SPLIT_PART", 2)},
     "LOCATE": {2: calls.locate},
     "CONCAT": {None: calls.concat},
     "CONCAT_WS": {None: calls.at_least("CONCAT_WS", 2)},
-    "REGEXP_EXTRACT": {2: calls.with_integers("REGEXP_EXTRACT", 2, default=_FIRST), 3: calls.with_integers("REGEXP_EXTRACT", 2)},
+    "REGEXP_EXTRACT": {2: calls.regexp_extract, 3: calls.regexp_extract},
     "REGEXP_REPLACE": {3: calls.regexp_replace},
     "NVL2": {3: calls.choice},
     "NULLIF": {2: calls.alike("NULLIF", 2, "compare")},
@@ -71,7 +78,9 @@ SPECIAL: dict[str, dict[int | None, Special]] = {
 }
 _TEMPLATES = {**SAFE, **FALLIBLE}
 # Templates that no function of Spark's has the name of.
-_INTERNAL = frozenset({"EXTRACT_SECOND", "DAYOFWEEK_ISO", "WEEK", "SUBSTRING", "WINDOW", "TRIM_LEADING", "TRIM_TRAILING"})
+_INTERNAL = frozenset(
+    {"EXTRACT_SECOND", "DAYOFWEEK_ISO", "WEEK", "SUBSTRING", "WINDOW", "TRIM_LEADING", "TRIM_TRAILING"}
+)
 FUNCTIONS: dict[str, tuple[int | None, ...]] = {
     **{name: tuple(t) for name, t in _TEMPLATES.items() if name not in _INTERNAL},
     **{name: tuple(_TEMPLATES[of]) for name, of in SYNONYMS.items()},
@@ -101,17 +110,27 @@ def build_call(builder: Builder, node: exp.Expr) -> Expr:
 
 def refused_by_time(builder: Builder, node: exp.Expr, name: str) -> Exception:
     """The error for what depends on when or where it runs."""
-    return builder.source.at(node, f"{name} is not deterministic", "a result must not depend on when it is computed; use the event time")
+    return builder.source.at(
+        node,
+        f"{name} is not deterministic",
+        "a result must not depend on when it is computed; use the event time",
+    )
 
 
 def _substring(builder: Builder, node: exp.Expr) -> Expr:
     start, length = node.args.get("start"), node.args.get("length")
     for part in (start, length):
         if part is not None and not is_integer(type_ := builder.type(part)):
-            raise builder.source.at(part, f"SUBSTRING takes a whole number here, not {type_}", "CAST it to INT")
+            raise builder.source.at(
+                part, f"SUBSTRING takes a whole number here, not {type_}", "CAST it to INT"
+            )
     if start is None:
-        raise builder.source.at(node, "SUBSTRING takes 2 or 3 arguments, not 1", "write SUBSTRING(text, 1, 3)")
-    return builder.call(node, "SUBSTRING", *(builder.tree(n) for n in (node.this, start, length) if n is not None))
+        raise builder.source.at(
+            node, "SUBSTRING takes 2 or 3 arguments, not 1", "write SUBSTRING(text, 1, 3)"
+        )
+    return builder.call(
+        node, "SUBSTRING", *(builder.tree(n) for n in (node.this, start, length) if n is not None)
+    )
 
 
 def _trim(builder: Builder, node: exp.Expr) -> Expr:
@@ -119,7 +138,9 @@ def _trim(builder: Builder, node: exp.Expr) -> Expr:
     side = node.args.get("position") or ""
     if len(given) == 1:
         return builder.call(node, {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side, "BTRIM"), *given)
-    return builder.call(node, {"LEADING": "TRIM_LEADING", "TRAILING": "TRIM_TRAILING"}.get(side, "BTRIM"), *given)
+    return builder.call(
+        node, {"LEADING": "TRIM_LEADING", "TRAILING": "TRIM_TRAILING"}.get(side, "BTRIM"), *given
+    )
 
 
 def _position(builder: Builder, node: exp.Expr) -> Expr:

@@ -56,13 +56,17 @@ def names_window(rows: Scope, node: exp.Expr) -> bool:
 def _ordinal(rows: Scope, select: exp.Select, node: exp.Expr) -> exp.Expr:
     count = len(select.expressions)
     if not node.name.isdecimal() or len(node.name) > 9 or not 1 <= int(node.name) <= count:
-        raise rows.source.at(node, f"GROUP BY {node.name} is no position in SELECT", f"write a number from 1 to {count}")
+        raise rows.source.at(
+            node, f"GROUP BY {node.name} is no position in SELECT", f"write a number from 1 to {count}"
+        )
     item = select.expressions[int(node.name) - 1]
     return unwrapped(item.this if isinstance(item, exp.Alias) else item)
 
 
 def _aliased(select: exp.Select, node: exp.Column) -> exp.Expr | None:
-    items = [i for i in select.expressions if isinstance(i, exp.Alias) and i.alias.lower() == node.name.lower()]
+    items = [
+        i for i in select.expressions if isinstance(i, exp.Alias) and i.alias.lower() == node.name.lower()
+    ]
     return unwrapped(items[0].this) if items else None
 
 

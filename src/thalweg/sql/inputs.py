@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from thalweg.model.query import RANGE, STATIC, TUMBLE, UNBOUNDED
+from thalweg.model.query import PASSING, RANGE, STATIC, TUMBLE, UNBOUNDED
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import duration_text
 from thalweg.sql.refusals import table_references
@@ -41,7 +41,11 @@ class Known:
         found = self._find(table.name)
         if found is None:
             names = [s.name for s in self.streams.values()] + [r.name for r in self.relations.values()]
-            hint = suggestion(table.name, names, "streams and tables are") if names else "create it with CREATE STREAM or TABLE"
+            hint = (
+                suggestion(table.name, names, "streams and tables are")
+                if names
+                else "create it with CREATE STREAM or TABLE"
+            )
             raise source.error(f"unknown stream or table {table.name}", span_of(table.this) or (0, 1), hint)
         return found
 
@@ -69,37 +73,53 @@ class Input:
         return next((c.name for c in self.origin.columns if c.name.lower() == name.lower()), None)
 
 
-def bind_inputs(source: Source, select: exp.Select, known: Known) -> tuple[Input, ...]:
-    """What FROM names, in its order."""
+def bind_inputs(source: Source, select: exp.Select, known: Known, rows: bool = False) -> tuple[Input, ...]:
+    """What FROM names, in its order. Where `rows` are the results, a stream that meets no other one needs no window."""
     tables = table_references(source, select)
     if len(tables) > MOST_INPUTS:
-        raise source.at(tables[MOST_INPUTS], f"a join has at most {MOST_INPUTS} inputs", "join fewer streams and tables")
+        raise source.at(
+            tables[MOST_INPUTS], f"a join has at most {MOST_INPUTS} inputs", "join fewer streams and tables"
+        )
     origins = [known.either(source, t) for t in tables]
+    passing = rows and sum(isinstance(o, Stream) for o in origins) == 1
     inputs: list[Input] = []
     for table, origin in zip(tables, origins, strict=True):
-        input_ = _input(source, table, origin)
+        input_ = _input(source, table, origin, passing)
         if input_.alias.lower() in (i.alias.lower() for i in inputs):
-            raise source.at(table, f"two inputs are named {input_.alias}", "give one of them another name with AS")
+            raise source.at(
+                table, f"two inputs are named {input_.alias}", "give one of them another name with AS"
+            )
         inputs.append(input_)
     if all(i.kind == STATIC for i in inputs):
-        raise source.at(select.args["from_"].this, "the join reads no stream", "join a stream, such as bid [RANGE 1 HOUR]")
+        what = (
+            "the join reads no stream"
+            if len(inputs) > 1
+            else f"{inputs[0].origin.name} is a table, not a stream"
+        )
+        raise source.at(select.args["from_"].this, what, "join a stream, such as bid [RANGE 1 HOUR]")
     _check_windows(source, tables, inputs)
     return tuple(inputs)
 
 
-def _input(source: Source, table: exp.Table, origin: Stream | Relation) -> Input:
+def _input(source: Source, table: exp.Table, origin: Stream | Relation, passing: bool) -> Input:
     alias = table.alias or table.name
     if "." in alias:
         raise source.at(table, f"the name {alias} of an input has a dot", "give it another name with AS")
     if alias.isdigit():
         raise source.at(table, f"the name {alias} of an input is a number", "give it another name with AS")
-    return _windowed(source, table, origin, alias) if isinstance(origin, Stream) else _static(source, table, origin, alias)
+    return (
+        _windowed(source, table, origin, alias, passing)
+        if isinstance(origin, Stream)
+        else _static(source, table, origin, alias)
+    )
 
 
-def _windowed(source: Source, table: exp.Table, stream: Stream, alias: str) -> Input:
+def _windowed(source: Source, table: exp.Table, stream: Stream, alias: str, passing: bool) -> Input:
     window, time = table.args.get("window"), table.args.get("time")
     if time is not None:
         check_time(source, time, stream)
+    if window is None and passing:
+        return Input(alias, stream, PASSING)
     if window is None:
         hint = "write [RANGE 1 HOUR], [TUMBLE ...] or [UNBOUNDED] after it"
         raise source.at(table, f"stream {stream.name} has no window in this join", hint)
@@ -111,7 +131,9 @@ def _windowed(source: Source, table: exp.Table, stream: Stream, alias: str) -> I
 def _static(source: Source, table: exp.Table, relation: Relation, alias: str) -> Input:
     window, time = table.args.get("window"), table.args.get("time")
     if window is not None:
-        raise source.at(window, f"{relation.name} is a table, which has no window", f"remove {source.written(window)}")
+        raise source.at(
+            window, f"{relation.name} is a table, which has no window", f"remove {source.written(window)}"
+        )
     if time is not None:
         raise source.at(time, f"{relation.name} is a table, which has no event time", "remove TIMESTAMP BY")
     return Input(alias, relation, STATIC)
@@ -119,7 +141,9 @@ def _static(source: Source, table: exp.Table, relation: Relation, alias: str) ->
 
 def _check_windows(source: Source, tables: tuple[exp.Table, ...], inputs: list[Input]) -> None:
     """Refuse tumbling windows beside others, or of several lengths."""
-    streams = [(t.args["window"], i) for t, i in zip(tables, inputs, strict=True) if i.kind != STATIC]
+    streams = [
+        (t.args.get("window") or t, i) for t, i in zip(tables, inputs, strict=True) if i.kind != STATIC
+    ]
     first = streams[0][1]
     for window, other in streams[1:]:
         if (other.kind == TUMBLE) != (first.kind == TUMBLE):

@@ -25,7 +25,9 @@ def bind_every(source: Source, select: exp.Select, inputs: Sequence[Input]) -> i
         return given or default_every([i.length or 0 for i in inputs if i.kind == RANGE])
     if every is not None and given != tumble:
         text = duration_text(tumble)
-        raise source.at(every, f"results of TUMBLE {text} come every {text}", f"write EVERY {text}, or leave it out")
+        raise source.at(
+            every, f"results of TUMBLE {text} come every {text}", f"write EVERY {text}, or leave it out"
+        )
     return tumble
 
 

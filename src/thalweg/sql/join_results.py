@@ -33,7 +33,9 @@ class JoinResults(Results[QueryAggregate]):
         call = bind_aggregate(rows.builder("an aggregate"), node)
         if call.function in _BY:
             time = next(f"{i.alias}.{i.origin.time}" for i in rows.inputs if isinstance(i.origin, Stream))
-            raise rows.source.at(node, f"{call.function} over a join is not supported", f"use {_BY[call.function]}(x, {time})")
+            raise rows.source.at(
+                node, f"{call.function} over a join is not supported", f"use {_BY[call.function]}(x, {time})"
+            )
         type_, read = aggregate_type(call, rows.typing), rows.read(*call.exprs)
         inputs = {c.input for c in read}
         if len(inputs) != 1:
@@ -51,14 +53,20 @@ class JoinResults(Results[QueryAggregate]):
 
 def _bare(rows: JoinedRows, call: Aggregate) -> Aggregate:
     """An aggregate of one input over the bare columns of that."""
-    return replace(call, args=tuple(map(rows.bare, call.args)), where=None if call.where is None else rows.bare(call.where))
+    return replace(
+        call,
+        args=tuple(map(rows.bare, call.args)),
+        where=None if call.where is None else rows.bare(call.where),
+    )
 
 
 def instant(rows: JoinedRows, node: exp.Expr) -> Expr:
     """The instant of a result, which is all that is known of the windows of a join."""
     if node.name.lower() not in ("window_end", "end"):
         written = rows.source.written(node)
-        raise rows.source.at(node, f"{written} is not known in a join", "use window_end; the windows of a join may start apart")
+        raise rows.source.at(
+            node, f"{written} is not known in a join", "use window_end; the windows of a join may start apart"
+        )
     return WINDOW_END
 
 
@@ -69,7 +77,11 @@ def row_outputs(rows: JoinedRows, select: exp.Select) -> tuple[tuple[Output, ...
     for item in select.expressions:
         for name, term in _expanded(rows, item, terms):
             if name.lower() in terms:
-                hint = "name the columns instead of *, and rename one with AS" if is_star(item) else "rename one with AS"
+                hint = (
+                    "name the columns instead of *, and rename one with AS"
+                    if is_star(item)
+                    else "rename one with AS"
+                )
                 raise rows.source.at(item, f"two results are named {name}", hint)
             terms[name.lower()] = term
             outputs.append(Output(name, term.expr))

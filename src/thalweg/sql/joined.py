@@ -70,11 +70,17 @@ class JoinedRows:
             index = self.index(node)
             own = self.inputs[index].column(name) if index is not None else None
             return ColumnRef(index, own) if index is not None and own is not None else None
-        found = [ColumnRef(i, own) for i, input_ in enumerate(self.inputs) if (own := input_.column(name)) is not None]
+        found = [
+            ColumnRef(i, own)
+            for i, input_ in enumerate(self.inputs)
+            if (own := input_.column(name)) is not None
+        ]
         distinct = sorted({self.using.same.get(c, c) for c in found})
         if len(distinct) > 1:
             aliases = [self.inputs[c.input].alias for c in distinct]
-            raise self.source.at(node, f"column {name} is in {' and '.join(aliases)}", f"write {aliases[0]}.{name}")
+            raise self.source.at(
+                node, f"column {name} is in {' and '.join(aliases)}", f"write {aliases[0]}.{name}"
+            )
         return distinct[0] if distinct else None
 
     def index(self, node: exp.Column) -> int | None:
@@ -105,11 +111,19 @@ class JoinedRows:
         inputs = self.inputs if index is None else (self.inputs[index],)
         names = dict.fromkeys(c.name for i in inputs for c in i.origin.columns)
         where = f"columns of {' and '.join(i.alias for i in inputs)} are"
-        return self.source.at(node, f"unknown column {self.source.written(node)}", suggestion(node.name, names, where))
+        return self.source.at(
+            node, f"unknown column {self.source.written(node)}", suggestion(node.name, names, where)
+        )
 
     def _aliased(self, node: exp.Expr, aliases: Mapping[str, Term]) -> Term | None:
-        bare = isinstance(node, exp.Column) and node.args.get("table") is None and node.name.lower() in aliases
-        return aliases[node.name.lower()] if bare and isinstance(node, exp.Column) and self.resolve(node) is None else None
+        bare = (
+            isinstance(node, exp.Column) and node.args.get("table") is None and node.name.lower() in aliases
+        )
+        return (
+            aliases[node.name.lower()]
+            if bare and isinstance(node, exp.Column) and self.resolve(node) is None
+            else None
+        )
 
     def _leaf(self, node: exp.Expr, place: str) -> Expr | None:
         refuse_in_rows(self, node, place)

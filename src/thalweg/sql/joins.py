@@ -1,4 +1,4 @@
-"""A SELECT over several inputs, or over one with a window in FROM, to a join of the query model."""
+"""A SELECT over several inputs, over one with a window in FROM, or of the rows of a stream as they are, to a join of the query model."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from thalweg.expr.nodes import Column
 from thalweg.expr.typing import Typing
-from thalweg.model.query import DELETED, Output, Query, QueryInput, Term
+from thalweg.model.query import DELETED, PASSING, Output, Query, QueryInput, Term
 from thalweg.model.target import Target
-from thalweg.sql.aggregates import is_aggregate
+from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.grouping import group_items, names_window
 from thalweg.sql.inputs import Known, bind_inputs
 from thalweg.sql.instants import bind_every, emits_changes
@@ -28,27 +28,33 @@ _ROWS_HINTS = {
 }
 
 
-def bind_join(source: Source, select: exp.Select, known: Known, typing: Typing, *, name: str, text: str, into: Target | None) -> Query:
-    """The join that a SELECT asks for."""
-    inputs = bind_inputs(source, select, known)
+def bind_join(
+    source: Source,
+    select: exp.Select,
+    known: Known,
+    typing: Typing,
+    *,
+    name: str,
+    text: str,
+    into: Target | None,
+) -> Query:
+    """The join that a SELECT asks for; rows of one stream are the smallest of joins."""
+    inputs = bind_inputs(source, select, known, rows=not groups_rows(select))
     rows = JoinedRows(source, inputs, bind_using(source, select, inputs), typing)
     conditions = bind_conditions(rows, select)
     query = Query(
         name=name,
         text=text,
-        inputs=tuple(QueryInput(i.alias, i.origin.name, i.kind, i.length, w) for i, w in zip(inputs, conditions.where, strict=True)),
+        inputs=tuple(
+            QueryInput(i.alias, i.origin.name, i.kind, i.length, w)
+            for i, w in zip(inputs, conditions.where, strict=True)
+        ),
         equalities=conditions.equalities,
         residue=conditions.residue,
         outputs=(),
         into=into,
     )
-    return _aggregated(query, rows, select) if _aggregates(select) else _joined(query, rows, select)
-
-
-def _aggregates(select: exp.Select) -> bool:
-    """Whether results are of groups, not of rows."""
-    items = (*select.expressions, select.args.get("having"))
-    return select.args.get("group") is not None or any(is_aggregate(n) for i in items if i is not None for n in i.walk())
+    return _aggregated(query, rows, select) if groups_rows(select) else _joined(query, rows, select)
 
 
 def _joined(query: Query, rows: JoinedRows, select: exp.Select) -> Query:
@@ -56,9 +62,11 @@ def _joined(query: Query, rows: JoinedRows, select: exp.Select) -> Query:
         node = select.args.get(clause)
         if node is not None:
             raise rows.source.at(node, f"{clause.upper()} needs an aggregate or GROUP BY", hint)
-    if len(rows.inputs) == 1:
-        hint = "add an aggregate, or join the stream with another"
-        raise rows.source.at(select.args["from_"].this, "a stream alone with a window needs an aggregate", hint)
+    if len(rows.inputs) == 1 and rows.inputs[0].kind != PASSING:
+        hint = "leave the window out for the rows as they come, add an aggregate, or join the stream with another"
+        raise rows.source.at(
+            select.args["from_"].this, "a stream alone with a window needs an aggregate", hint
+        )
     outputs, columns = row_outputs(rows, select)
     return replace(query, outputs=outputs, columns=columns)
 
@@ -68,12 +76,24 @@ def _aggregated(query: Query, rows: JoinedRows, select: exp.Select) -> Query:
     results = JoinResults(rows, keys)
     outputs, changes = results.outputs(select), emits_changes(select)
     if all(o.expr != WINDOW_END for o in outputs):
-        outputs += (_added(rows, select, outputs, Output("window_end", WINDOW_END), "the instant of a result is"),)
+        outputs += (
+            _added(rows, select, outputs, Output("window_end", WINDOW_END), "the instant of a result is"),
+        )
     if changes:
-        outputs += (_added(rows, select, outputs, Output(DELETED, Column(DELETED, "BOOLEAN")), "the mark of EMIT CHANGES is"),)
+        outputs += (
+            _added(
+                rows,
+                select,
+                outputs,
+                Output(DELETED, Column(DELETED, "BOOLEAN")),
+                "the mark of EMIT CHANGES is",
+            ),
+        )
     having, every = results.having(select), bind_every(rows.source, select, rows.inputs)
     aggregates = tuple(results.aggregates)
-    return replace(query, outputs=outputs, keys=keys, aggregates=aggregates, having=having, every=every, changes=changes)
+    return replace(
+        query, outputs=outputs, keys=keys, aggregates=aggregates, having=having, every=every, changes=changes
+    )
 
 
 def _keys(rows: JoinedRows, select: exp.Select) -> tuple[Term, ...]:
@@ -89,7 +109,9 @@ def _keys(rows: JoinedRows, select: exp.Select) -> tuple[Term, ...]:
     return tuple(keys)
 
 
-def _added(rows: JoinedRows, select: exp.Select, outputs: tuple[Output, ...], output: Output, what: str) -> Output:
+def _added(
+    rows: JoinedRows, select: exp.Select, outputs: tuple[Output, ...], output: Output, what: str
+) -> Output:
     """A result that comes with the query's own, whose name must be free."""
     for item, taken in zip(select.expressions, outputs, strict=False):
         if taken.name.lower() == output.name:

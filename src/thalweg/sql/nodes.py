@@ -27,13 +27,25 @@ class Duration(exp.Expression):
 class WindowCall(exp.Expression):
     """One window of event time, whatever the notation; `time` is the column that Spark's notation names."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"range": True, "slide": False, "offset": False, "id": False, "time": False}
+    arg_types: ClassVar[dict[str, bool]] = {
+        "range": True,
+        "slide": False,
+        "offset": False,
+        "id": False,
+        "time": False,
+    }
 
 
 class WindowSet(exp.Expression):
     """`WINDOWS(...)`: several windows of one query."""
 
     arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
+
+
+class TableWindow(exp.Expression):
+    """The window of Flink's `TABLE(TUMBLE(TABLE bid, DESCRIPTOR(at), INTERVAL '10' SECOND))`: TUMBLE, HOP or CUMULATE of a time."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "time": True, "durations": True}
 
 
 class StreamWindow(exp.Expression):

@@ -66,7 +66,9 @@ class PlacedParser(SparkParser):
 
     def expression(self, instance: E, token: Token | None = None, comments: list[str] | None = None) -> E:
         """Note the last token as the place of a node without parts, such as NULL or DISTINCT."""
-        childless = not isinstance(instance, exp.Func) and not any(isinstance(v, exp.Expr | list) and v for v in instance.args.values())
+        childless = not isinstance(instance, exp.Func) and not any(
+            isinstance(v, exp.Expr | list) and v for v in instance.args.values()
+        )
         if childless and token is None and self._prev:
             instance.meta.setdefault("span", (self._prev.start, self._prev.end + 1))
         return super().expression(instance, token, comments)

@@ -52,8 +52,10 @@ def refuse_unsupported(source: Source, query: exp.Query) -> exp.Select:
         span = query.meta.get("keyword") or span_of(query) or (0, 1)
         raise source.error(f"{query.key.upper()} is not supported", span, "write two queries")
     if not isinstance(query, exp.Select):
-        raise source.at(query, f"{SOURCES.get(type(query), query.key)} is not supported here", "write a plain SELECT")
-    _refuse_clauses(source, query, SUPPORTED_IN_JOINS if is_join(query) else SUPPORTED)
+        raise source.at(
+            query, f"{SOURCES.get(type(query), query.key)} is not supported here", "write a plain SELECT"
+        )
+    refuse_clauses(source, query, SUPPORTED_IN_JOINS if is_join(query) else SUPPORTED)
     return query
 
 
@@ -76,10 +78,12 @@ def table_references(source: Source, select: exp.Select) -> tuple[exp.Table, ...
 
 def _table_reference(source: Source, table: exp.Expr) -> exp.Table:
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        raise source.at(table, f"{SOURCES.get(type(table), table.key)} in FROM is not supported", "name a stream")
+        raise source.at(
+            table, f"{SOURCES.get(type(table), table.key)} in FROM is not supported", "name a stream"
+        )
     if table.args.get("db"):
         raise source.at(table, "names of streams have no qualifier", f"write {table.name}")
-    _refuse_clauses(source, table, frozenset({"this", "db", "catalog", "alias", "time", "window"}))
+    refuse_clauses(source, table, frozenset({"this", "db", "catalog", "alias", "time", "window"}))
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
         raise source.at(table, "renaming columns in FROM is not supported", "use AS in SELECT")
@@ -90,12 +94,17 @@ def _refuse_outer(source: Source, join: exp.Expr) -> None:
     """Refuse all but inner joins."""
     words = [str(w).upper() for w in map(join.args.get, ("method", "side", "kind")) if w]
     if words not in ([], ["INNER"], ["CROSS"]):
-        raise source.at(join, f"{' '.join(words)} JOIN is not supported", "only inner joins are: write JOIN ... ON")
-    _refuse_clauses(source, join, frozenset({"this", "on", "using", "kind"}))
+        raise source.at(
+            join, f"{' '.join(words)} JOIN is not supported", "only inner joins are: write JOIN ... ON"
+        )
+    refuse_clauses(source, join, frozenset({"this", "on", "using", "kind"}))
 
 
-def _refuse_clauses(source: Source, node: exp.Expr, supported: frozenset[str]) -> None:
-    present = [(k, v[0] if isinstance(v, list) else v) for k, v in node.args.items() if k not in supported and v]
+def refuse_clauses(source: Source, node: exp.Expr, supported: frozenset[str]) -> None:
+    """Refuse what a node has besides what is supported, by name and at its place."""
+    present = [
+        (k, v[0] if isinstance(v, list) else v) for k, v in node.args.items() if k not in supported and v
+    ]
     placed = [(_span(source, node, v), k) for k, v in present]
     if placed:
         span, key = min(placed)

@@ -46,7 +46,9 @@ class Results(ABC, Generic[A]):
 
     def builder(self, in_having: bool = False) -> Builder:
         """What builds expressions over groups."""
-        return Builder(self._scope.source, FORMS, self._scope.typing, lambda node: self._leaf(node, in_having))
+        return Builder(
+            self._scope.source, FORMS, self._scope.typing, lambda node: self._leaf(node, in_having)
+        )
 
     def outputs(self, select: exp.Select) -> tuple[Output, ...]:
         """The result columns, one for each item of SELECT."""
@@ -54,7 +56,9 @@ class Results(ABC, Generic[A]):
         for item in select.expressions:
             output = self._output(item)
             if output.name.lower() in outputs:
-                raise self._scope.source.at(item, f"two results are named {output.name}", "rename one with AS")
+                raise self._scope.source.at(
+                    item, f"two results are named {output.name}", "rename one with AS"
+                )
             outputs[output.name.lower()] = output
         return tuple(outputs.values())
 
@@ -124,7 +128,11 @@ def checked_result(scope: Scope, node: exp.Expr, expr: Expr) -> Expr:
     type_ = expr.type
     if type_ in SUPPORTED or type_.startswith(("DECIMAL(", "STRUCT(")) or type_ == NULL:
         return expr
-    hint = "subtract unix_micros(...) of both" if type_ == "INTERVAL" else TYPES_HINT.replace("use", "CAST it to")
+    hint = (
+        "subtract unix_micros(...) of both"
+        if type_ == "INTERVAL"
+        else TYPES_HINT.replace("use", "CAST it to")
+    )
     raise scope.source.at(node, f"a result can't be of the type {type_}", hint)
 
 

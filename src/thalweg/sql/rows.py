@@ -25,7 +25,7 @@ _NO_AGGREGATE = {
     "GROUP BY": "group by the argument, or leave it out",
     "FILTER": "filter rows by their columns",
 }
-_NO_WINDOW = {"SELECT": "only aggregates over a join have a window_end"}
+_NO_WINDOW = {"SELECT": "only aggregates have a window: add GROUP BY with a window, or EVERY to a join"}
 
 
 class Scope(Protocol):
@@ -83,7 +83,11 @@ class Rows:
     def unknown(self, node: exp.Column) -> Exception:
         """The error for a column that nothing has."""
         names = [c.name for c in self.stream.columns]
-        return self.source.at(node, f"unknown column {node.name}", suggestion(node.name, names, f"columns of {self.stream.name} are"))
+        return self.source.at(
+            node,
+            f"unknown column {node.name}",
+            suggestion(node.name, names, f"columns of {self.stream.name} are"),
+        )
 
     def _leaf(self, node: exp.Expr, place: str) -> Expr | None:
         refuse_in_rows(self, node, place)

@@ -25,12 +25,28 @@ class Source:
     def error(self, message: str, span: Span, hint: str | None = None) -> SqlError:
         """An error at a place of the text."""
         line, column, length = place(self.text, span)
-        return SqlError(" ".join(message.split()), hint, text=self.text, line=line, column=column, length=length, origin=self.origin)
+        return SqlError(
+            " ".join(message.split()),
+            hint,
+            text=self.text,
+            line=line,
+            column=column,
+            length=length,
+            origin=self.origin,
+        )
 
     def refused(self, error: UsageError, span: Span) -> StatementError:
         """An error of carrying a statement out, at its place."""
         line, column, length = place(self.text, span)
-        return StatementError(error.message, error.hint, text=self.text, line=line, column=column, length=length, origin=self.origin)
+        return StatementError(
+            error.message,
+            error.hint,
+            text=self.text,
+            line=line,
+            column=column,
+            length=length,
+            origin=self.origin,
+        )
 
     def at(self, node: exp.Expr, message: str, hint: str | None = None) -> SqlError:
         """An error at a node of the syntax tree."""

@@ -16,15 +16,35 @@ from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Span, did_you_mean, span_of, suggestion
 
 T = TypeVar("T")
-KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "INTO", "WITH", "AS", "TUMBLE", "HOP", "WINDOWS", "EVERY", "EMIT")
-_STREAM = "CREATE STREAM bid (price BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'data/bid', time = 'at')"
+KEYWORDS = (
+    "SELECT",
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "BY",
+    "HAVING",
+    "INTO",
+    "WITH",
+    "AS",
+    "TUMBLE",
+    "HOP",
+    "WINDOWS",
+    "EVERY",
+    "EMIT",
+)
+_STREAM = (
+    "CREATE STREAM bid (price BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'data/bid', time = 'at')"
+)
 _TABLE = "CREATE TABLE person (id BIGINT, name STRING) WITH (format = 'csv', path = 'data/person.csv')"
-_QUERY = "CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
+_QUERY = (
+    "CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
+)
 _JOIN = "SELECT a.kind, COUNT(*) AS n FROM bid b [RANGE 1 HOUR], auction a [RANGE 1 DAY] WHERE b.auction = a.id GROUP BY a.kind EVERY 1 DAY"
 _QUERIES = ("CREATE", "ALTER", "SELECT", "FROM", "WITH", "EXPLAIN")
 EXAMPLES = {
     ("CREATE", "STREAM"): _STREAM,
     ("CREATE", "TABLE"): _TABLE,
+    ("CREATE", "VIEW"): "CREATE VIEW large AS SELECT auction, price FROM bid WHERE price > 1000",
     ("CREATE",): _QUERY,
     ("SELECT",): _QUERY,
     ("FROM",): _QUERY,
@@ -35,7 +55,7 @@ EXAMPLES = {
     ("SHOW",): "SHOW QUERIES",
     ("SET",): "SET plan.windows = 'best'",
 }
-SHOWN = ("QUERIES", "STREAMS", "PLAN", "STATISTICS")
+SHOWN = ("QUERIES", "STREAMS", "VIEWS", "PLAN", "STATISTICS", "CHANGES")
 _WORD = re.compile(r"[^\W\d]\w*")
 NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 NAME_HINT = "use letters, digits and _, a letter first"
@@ -58,11 +78,23 @@ class QuerySyntax:
     node: exp.Query
     span: Span
     way: str = "CREATE"
+    options: tuple[OptionSyntax, ...] = ()
+
+
+@dataclass(frozen=True)
+class ViewSyntax:
+    """CREATE [OR REPLACE] VIEW; `place` is that of its name."""
+
+    name: str
+    node: exp.Query
+    replaces: bool
+    span: Span
+    place: Span
 
 
 @dataclass(frozen=True)
 class DropSyntax:
-    """DROP QUERY, STREAM or TABLE."""
+    """DROP QUERY, STREAM, TABLE or VIEW."""
 
     kind: str
     name: str
@@ -96,7 +128,9 @@ class SetSyntax:
     span: Span
 
 
-StatementSyntax = CreateSyntax | QuerySyntax | DropSyntax | ExplainSyntax | ShowSyntax | SetSyntax
+StatementSyntax = (
+    CreateSyntax | QuerySyntax | ViewSyntax | DropSyntax | ExplainSyntax | ShowSyntax | SetSyntax
+)
 
 
 class StatementParser(ThalwegParser):
@@ -118,11 +152,17 @@ class StatementParser(ThalwegParser):
     def _hint(self, tokens: list[Token]) -> str | None:
         """A word near the place that is nearly a keyword, or an example of such a statement."""
         for token in (self._curr, self._prev):
-            near = did_you_mean(token.text, KEYWORDS) if token and token.token_type != TokenType.STRING else None
+            near = (
+                did_you_mean(token.text, KEYWORDS) if token and token.token_type != TokenType.STRING else None
+            )
             if near and near != token.text.upper():
                 return f"did you mean {near} instead of {token.text}?"
         words = tuple(t.text.upper() for t in tokens[:2])
-        if words[0] in _QUERIES and any(t.token_type == TokenType.L_BRACKET for t in tokens) and words[1] not in ("STREAM", "TABLE"):
+        if (
+            words[0] in _QUERIES
+            and any(t.token_type == TokenType.L_BRACKET for t in tokens)
+            and words[1] not in ("STREAM", "TABLE")
+        ):
             return f"as in {_JOIN}"
         example = EXAMPLES.get(words) or EXAMPLES.get(words[:1])
         return f"as in {example}" if example else None
@@ -134,7 +174,7 @@ class StatementParser(ThalwegParser):
             self._word(("QUERY",))
             return self._named_query(span, "ALTER")
         if self._match_text_seq("DROP"):
-            kind = self._word(("QUERY", "STREAM", "TABLE"))
+            kind = self._word(("QUERY", "STREAM", "TABLE", "VIEW"))
             return DropSyntax(kind, self._name(kind.lower()), span)
         if self._match_text_seq("EXPLAIN"):
             return self._read_explain(span)
@@ -142,28 +182,46 @@ class StatementParser(ThalwegParser):
             return ShowSyntax(self._word(SHOWN), span)
         if self._match_text_seq("SET"):
             return self._read_set(span)
-        if self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES):
+        if self._curr.token_type in (
+            TokenType.SELECT,
+            TokenType.WITH,
+            TokenType.FROM,
+            TokenType.L_PAREN,
+            TokenType.VALUES,
+        ):
             return QuerySyntax(None, None, self._query(), span)
         word = self._curr.text
-        hint = suggestion(word, ("CREATE", "ALTER", "DROP", "EXPLAIN", "SHOW", "SET"), "statements begin with")
+        hint = suggestion(
+            word, ("CREATE", "ALTER", "DROP", "EXPLAIN", "SHOW", "SET"), "statements begin with"
+        )
         raise Misparse(f"unexpected {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1), hint)
 
     def _read_create(self, span: Span) -> StatementSyntax:
         if self._match_text_seq("OR", "REPLACE"):
-            self._word(("QUERY",))
+            if self._word(("QUERY", "VIEW")) == "VIEW":
+                return self._view(span, True)
             return self._named_query(span, "REPLACE")
-        kind = self._word(("STREAM", "TABLE", "QUERY"))
+        kind = self._word(("STREAM", "TABLE", "QUERY", "VIEW"))
+        if kind == "VIEW":
+            return self._view(span, False)
         if kind != "QUERY":
             return CreateSyntax(self._declaration(kind), span)
         return self._named_query(span, "CREATE")
 
+    def _view(self, span: Span, replaces: bool) -> ViewSyntax:
+        first = self._curr
+        name = self._name("view")
+        self._require(TokenType.ALIAS, "AS")
+        return ViewSyntax(name, self._query(), replaces, span, (first.start, first.end + 1))
+
     def _named_query(self, span: Span, way: str) -> QuerySyntax:
         name = self._name("query")
         into = self._string("the path to write to") if self._match_text_seq("INTO") else None
-        if self._match_text_seq("WITH", advance=False):
-            raise Misparse("WITH options of a query are not supported", (self._curr.start, self._curr.end + 1), "remove them")
-        self._require(TokenType.ALIAS, "INTO or AS" if into is None else "AS")
-        return QuerySyntax(name, into, self._query(), span, way)
+        options = self._list(self._option) if self._match_text_seq("WITH") else ()
+        self._require(
+            TokenType.ALIAS, "AS" if options else "WITH or AS" if into is not None else "INTO, WITH or AS"
+        )
+        return QuerySyntax(name, into, self._query(), span, way, options)
 
     def _read_explain(self, span: Span) -> StatementSyntax:
         analyze = self._match_text_seq("ANALYZE")
@@ -243,13 +301,17 @@ class StatementParser(ThalwegParser):
                 self.expected(" or ".join(words))
             span = (self._curr.start, self._curr.end + 1)
             raise Misparse(
-                f"expected {' or '.join(words)}, not {self._curr.text}", span, suggestion(self._curr.text, words, "write one of")
+                f"expected {' or '.join(words)}, not {self._curr.text}",
+                span,
+                suggestion(self._curr.text, words, "write one of"),
             )
         return self._prev.text.upper()
 
     def _part(self, what: str = "a name") -> str:
         token = self._curr
-        word = token and token.token_type not in self.TEXT_MATCH_EXCLUDED_TOKENS and _WORD.fullmatch(token.text)
+        word = (
+            token and token.token_type not in self.TEXT_MATCH_EXCLUDED_TOKENS and _WORD.fullmatch(token.text)
+        )
         if not word and token.token_type != TokenType.IDENTIFIER:
             self.expected(what)
         self._advance()
@@ -267,5 +329,9 @@ class StatementParser(ThalwegParser):
         if not self._match(TokenType.STRING):
             self.expected(f"{what} in quotes")
         if not self._prev.text.strip():
-            raise Misparse(f"{what} is empty", (self._prev.start, self._prev.end + 1), "write a path, as in INTO 'out/prices'")
+            raise Misparse(
+                f"{what} is empty",
+                (self._prev.start, self._prev.end + 1),
+                "write a path, as in INTO 'out/prices'",
+            )
         return self._prev.text

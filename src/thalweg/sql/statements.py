@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -12,6 +13,7 @@ from thalweg.errors import SqlError, UsageError
 from thalweg.model.stream import Relation, Stream
 from thalweg.sql import declarations
 from thalweg.sql.dialect import Thalweg
+from thalweg.sql.history import history_option
 from thalweg.sql.inputs import MOST_INPUTS
 from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Source, Span
@@ -26,6 +28,7 @@ from thalweg.sql.statement_syntax import (
     ShowSyntax,
     StatementParser,
     StatementSyntax,
+    ViewSyntax,
 )
 
 
@@ -67,7 +70,8 @@ class CreateTable:
 class CreateQuery:
     """CREATE [OR REPLACE] QUERY name [INTO 'path'] AS SELECT, or ALTER QUERY; `text` is the whole statement.
 
-    `way` is CREATE (of a name that is free), REPLACE (of one that need not be), or ALTER (of one that is not).
+    `way` is CREATE (of a name that is free), REPLACE (of one that need not be), or ALTER (of one that is not). `history` is how far back it
+    begins, in microseconds of event time.
     """
 
     name: str
@@ -75,6 +79,23 @@ class CreateQuery:
     select: ParsedSelect
     text: str
     way: str = "CREATE"
+    history: int | None = None
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """CREATE [OR REPLACE] VIEW name AS SELECT."""
+
+    name: str
+    select: ParsedSelect
+    replaces: bool = False
+
+
+@dataclass(frozen=True)
+class DropView:
+    """DROP VIEW."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -110,7 +131,7 @@ class Explain:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW QUERIES | STREAMS | PLAN | STATISTICS."""
+    """SHOW QUERIES | STREAMS | VIEWS | PLAN | STATISTICS | CHANGES."""
 
     what: str
 
@@ -123,7 +144,25 @@ class SetOption:
     value: str
 
 
-Statement = CreateStream | CreateTable | CreateQuery | DropQuery | DropStream | DropTable | Explain | Show | SetOption
+Statement = (
+    CreateStream
+    | CreateTable
+    | CreateView
+    | CreateQuery
+    | DropQuery
+    | DropStream
+    | DropTable
+    | DropView
+    | Explain
+    | Show
+    | SetOption
+)
+_DROPS: dict[str, Callable[[str], Statement]] = {
+    "QUERY": DropQuery,
+    "STREAM": DropStream,
+    "TABLE": DropTable,
+    "VIEW": DropView,
+}
 
 
 def parse_script(text: str, origin: str = "") -> tuple[Statement, ...]:
@@ -139,6 +178,8 @@ def placed_script(text: str, origin: str = "") -> tuple[tuple[Statement, Span], 
 
 def _span(syntax: StatementSyntax) -> Span:
     """Where a statement stands; of a declaration, its name."""
+    if isinstance(syntax, ViewSyntax):
+        return syntax.place
     return syntax.declaration.span if isinstance(syntax, CreateSyntax) else syntax.span
 
 
@@ -146,7 +187,9 @@ def parse_statement(text: str, origin: str = "") -> Statement:
     """The only statement of a text."""
     statements = parse_script(text, origin)
     if len(statements) != 1:
-        raise Source(text, origin).error(f"expected one statement, not {len(statements)}", (0, 1), "separate statements and run each")
+        raise Source(text, origin).error(
+            f"expected one statement, not {len(statements)}", (0, 1), "separate statements and run each"
+        )
     return statements[0]
 
 
@@ -155,7 +198,11 @@ def parse_select(text: str, origin: str = "") -> ParsedSelect:
     source = Source(text, origin)
     syntaxes = _parsed(source)
     if len(syntaxes) != 1 or not isinstance(syntaxes[0], QuerySyntax) or syntaxes[0].name is not None:
-        raise source.error("expected one SELECT", syntaxes[0].span if syntaxes else (0, 1), "write SELECT ... FROM ... GROUP BY ...")
+        raise source.error(
+            "expected one SELECT",
+            syntaxes[0].span if syntaxes else (0, 1),
+            "write SELECT ... FROM ... GROUP BY ...",
+        )
     return _select(source, syntaxes[0].node)
 
 
@@ -186,12 +233,16 @@ def _parsed(source: Source) -> tuple[StatementSyntax, ...]:
     except SqlError:
         raise
     except RecursionError:
-        raise source.error("the statement is nested too deeply", (chunk[0].start, chunk[-1].end + 1), "take it apart") from None
+        raise source.error(
+            "the statement is nested too deeply", (chunk[0].start, chunk[-1].end + 1), "take it apart"
+        ) from None
     except Exception as error:  # the inherited grammar meets texts that it was never tried on
         if isinstance(error, AssertionError | MemoryError):
             raise
         span = (chunk[0].start, chunk[-1].end + 1) if chunk else (0, 1)
-        raise source.error("the statement can't be read", span, "compare it with the examples in thalweg help") from error
+        raise source.error(
+            "the statement can't be read", span, "compare it with the examples in thalweg help"
+        ) from error
 
 
 def _tokens(source: Source) -> list[Token]:
@@ -200,7 +251,9 @@ def _tokens(source: Source) -> list[Token]:
         return tokenizer.tokenize(source.text)
     except TokenError:
         start = tokenizer._core._start
-        raise source.error("this string, name or comment does not end", (start, start + 1), "close it") from None
+        raise source.error(
+            "this string, name or comment does not end", (start, start + 1), "close it"
+        ) from None
 
 
 def _chunks(tokens: list[Token]) -> list[list[Token]]:
@@ -224,7 +277,9 @@ def _check_joins(source: Source, tokens: list[Token]) -> None:
         if bare > MOST_INPUTS:
             span = (token.start, token.end + 1)
             raise source.error(
-                f"a join has at most {MOST_INPUTS} inputs", span, "join fewer streams and tables, and write ON after each JOIN"
+                f"a join has at most {MOST_INPUTS} inputs",
+                span,
+                "join fewer streams and tables, and write ON after each JOIN",
             )
 
 
@@ -237,9 +292,13 @@ def _statement(source: Source, syntax: StatementSyntax) -> Statement:
         case QuerySyntax():
             return _create_query(source, syntax)
         case DropSyntax(kind, name):
-            return DropQuery(name) if kind == "QUERY" else DropStream(name) if kind == "STREAM" else DropTable(name)
+            return _DROPS[kind](name)
+        case ViewSyntax(name, node, replaces):
+            return CreateView(name, _select(source, node), replaces)
         case ExplainSyntax(analyze, node, query, span):
-            return Explain(analyze, _select(source, node) if node else None, query, source.text[span[0] : span[1]])
+            return Explain(
+                analyze, _select(source, node) if node else None, query, source.text[span[0] : span[1]]
+            )
         case ShowSyntax(what):
             return Show(what)
         case SetSyntax(key, value):
@@ -251,7 +310,10 @@ def _create_query(source: Source, syntax: QuerySyntax) -> CreateQuery:
     if syntax.name is None:
         hint = "write CREATE QUERY name AS SELECT ..., or EXPLAIN SELECT ..."
         raise source.error("a SELECT alone has no result to keep", (start, start + len("SELECT")), hint)
-    return CreateQuery(syntax.name, syntax.into, _select(source, syntax.node), source.text[start:end], syntax.way)
+    history = history_option(source, syntax.options)
+    return CreateQuery(
+        syntax.name, syntax.into, _select(source, syntax.node), source.text[start:end], syntax.way, history
+    )
 
 
 def _select(source: Source, node: exp.Query) -> ParsedSelect:

@@ -60,7 +60,11 @@ def _left(source: Source, inputs: tuple[Input, ...], visible: list[ColumnRef], n
         known = suggestion(name.name, dict.fromkeys(c.name for c in visible), "columns there are")
         raise source.at(name, f"column {name.name} of USING is not on the left of the join", known)
     if len(found) > 1:
-        raise source.at(name, f"column {name.name} is in {_listed(inputs, found)}", "write ON with the column that you mean")
+        raise source.at(
+            name,
+            f"column {name.name} is in {_listed(inputs, found)}",
+            "write ON with the column that you mean",
+        )
     return found[0]
 
 
@@ -77,5 +81,7 @@ def _listed(inputs: tuple[Input, ...], columns: list[ColumnRef]) -> str:
 
 
 def _equation(inputs: tuple[Input, ...], left: ColumnRef, right: ColumnRef, origin: exp.Expr) -> exp.Expr:
-    sides = (placed(exp.column(c.name, table=inputs[c.input].alias, quoted=True), origin) for c in (left, right))
+    sides = (
+        placed(exp.column(c.name, table=inputs[c.input].alias, quoted=True), origin) for c in (left, right)
+    )
     return placed(exp.EQ(this=next(sides), expression=next(sides)), origin)

@@ -27,7 +27,9 @@ class WindowSyntax(Parser):
         if not self._curr:
             last = self._tokens[-1] if self._tokens else Token.string("")
             raise Misparse(f"expected {what}, but the statement ends", (last.end + 1, last.end + 2))
-        raise Misparse(f"expected {what}, not {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1))
+        raise Misparse(
+            f"expected {what}, not {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1)
+        )
 
     def shown(self, token: Token) -> str:
         """A token as it is written, for a message."""
@@ -65,12 +67,19 @@ class WindowSyntax(Parser):
             self.expected("a duration")
         text = sign + self._prev.text
         quoted_number = text.strip().replace(".", "", 1).lstrip("-").isdecimal()
-        if quoted_number and self._curr and self._curr.token_type not in _AMOUNTS and is_unit(self._curr.text):
+        if (
+            quoted_number
+            and self._curr
+            and self._curr.token_type not in _AMOUNTS
+            and is_unit(self._curr.text)
+        ):
             self._advance()
             text += f" {self._prev.text}"
         return text
 
-    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> exp.Add | exp.Interval | None:
+    def _parse_interval(
+        self, require_interval: bool = True, parse_function_unit: bool = True
+    ) -> exp.Add | exp.Interval | None:
         if self._curr.token_type == TokenType.INTERVAL and self._next.token_type in _AMOUNTS:
             return self.parse_duration()  # type: ignore[return-value]
         return None
@@ -79,13 +88,22 @@ class WindowSyntax(Parser):
         if not skip_group_by_token and not self._match(TokenType.GROUP_BY):
             return None
         start = self._prev.start
-        if self._match(TokenType.ALL, advance=False) and self._next.token_type not in (TokenType.DOT, TokenType.COMMA):
-            raise Misparse("GROUP BY ALL is not supported", (start, self._curr.end + 1), "name the grouping keys")
+        if self._match(TokenType.ALL, advance=False) and self._next.token_type not in (
+            TokenType.DOT,
+            TokenType.COMMA,
+        ):
+            raise Misparse(
+                "GROUP BY ALL is not supported", (start, self._curr.end + 1), "name the grouping keys"
+            )
         items = self._parse_csv(self._parse_group_item)
         if not items:
             self.expected("a grouping key or a window")
         if self._match_text_seq("WITH", advance=False) and self._next.text.upper() in _GROUPINGS:
-            raise Misparse(f"WITH {self._next.text.upper()} is not supported", (self._curr.start, self._next.end + 1), ONE_GROUPING)
+            raise Misparse(
+                f"WITH {self._next.text.upper()} is not supported",
+                (self._curr.start, self._next.end + 1),
+                ONE_GROUPING,
+            )
         group = self.expression(exp.Group(expressions=items))
         group.meta["span"] = (start, self._prev.end + 1)
         return group
@@ -112,10 +130,16 @@ class WindowSyntax(Parser):
     def _parse_window_item(self) -> exp.Expr | None:
         """One window with the id it may be given; None where no window starts."""
         first = self._curr
-        word = first.text.upper() if first and first.token_type not in (TokenType.IDENTIFIER, TokenType.STRING) else ""
+        word = (
+            first.text.upper()
+            if first and first.token_type not in (TokenType.IDENTIFIER, TokenType.STRING)
+            else ""
+        )
         called = self._next.token_type == TokenType.L_PAREN
         if word in _UNSUPPORTED and called:
-            raise Misparse(f"{first.text} windows are not supported", (first.start, first.end + 1), "use TUMBLE or HOP")
+            raise Misparse(
+                f"{first.text} windows are not supported", (first.start, first.end + 1), "use TUMBLE or HOP"
+            )
         if word in ("TUMBLE", "HOP") and self._next.token_type in _AMOUNTS:
             self._advance()
             node = self._tumble_or_hop(word)
@@ -148,7 +172,9 @@ class WindowSyntax(Parser):
     def _window_arguments(self, word: str = "WINDOW") -> exp.Expr:
         """What stands between the parentheses of a window function."""
         if word == "WINDOW":
-            return self._named_window() if self._match(TokenType.STRING, advance=False) else self._spark_window()
+            return (
+                self._named_window() if self._match(TokenType.STRING, advance=False) else self._spark_window()
+            )
         if word in ("TUMBLINGWINDOW", "HOPPINGWINDOW"):
             return self._azure_window(word)
         if self._curr and self._curr.token_type not in _AMOUNTS:
@@ -185,7 +211,9 @@ class WindowSyntax(Parser):
         hops = word == "HOPPINGWINDOW"
         if self._next.token_type == TokenType.L_PAREN:
             parts: dict[str, exp.Expr] = {}
-            self._parse_csv(lambda: self._azure_part(parts, _AZURE_PARTS if hops else {**_AZURE_PARTS, "HOP": ""}))
+            self._parse_csv(
+                lambda: self._azure_part(parts, _AZURE_PARTS if hops else {**_AZURE_PARTS, "HOP": ""})
+            )
             for name, key in (("Duration", "range"), *([("Hop", "slide")] if hops else [])):
                 if key not in parts:
                     self.expected(f"{name} of the window")

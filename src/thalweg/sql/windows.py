@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from thalweg.model.stream import Stream
 from thalweg.model.windows import NamedWindow, Window, default_id
+from thalweg.sql.builder import unwrapped
 from thalweg.sql.nodes import WindowCall, WindowSet
 from thalweg.sql.source import Source, suggestion
 
@@ -34,12 +35,20 @@ def bind_windows(source: Source, items: Iterable[exp.Expr], stream: Stream) -> t
 
 def bind_window(source: Source, call: exp.Expr, stream: Stream) -> Window:
     """The window that a call names."""
-    time = call.args.get("time")
+    time = unwrapped(call.args["time"]) if call.args.get("time") is not None else None
     if time is not None and (not isinstance(time, exp.Column) or time.name.lower() != stream.time.lower()):
         written = source.written(time)
-        raise source.at(time, f"windows are of the event time {stream.time}, not of {written}", f"write window({stream.time}, ...)")
+        raise source.at(
+            time,
+            f"windows are of the event time {stream.time}, not of {written}",
+            f"write window({stream.time}, ...)",
+        )
     range_ = fixed_length(source, call.args["range"], "the range of a window")
-    slide = fixed_length(source, call.args["slide"], "the slide of a window") if call.args.get("slide") else range_
+    slide = (
+        fixed_length(source, call.args["slide"], "the slide of a window")
+        if call.args.get("slide")
+        else range_
+    )
     offset = fixed_length(source, call.args["offset"]) if call.args.get("offset") else 0
     return Window(range_, slide, offset)
 

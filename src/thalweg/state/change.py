@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from thalweg.state.manifest import Consumed, Counts, Manifest, Seen, Staged, StateFile, StepTime
+from thalweg.state.manifest import Consumed, Counts, Manifest, Seen, SetAside, Staged, StateFile, StepTime
 
 V = TypeVar("V")
 # What a manifest holds by name, of which a change has only the names whose value is another.
-NAMED = ("tops", "frontiers", "streams", "queries", "consumed")
-KNOWN = ("streams", "keys", "sides")
+NAMED = ("tops", "frontiers", "streams", "queries", "consumed", "checkpoint")
+KNOWN = ("streams", "keys", "sides", "heavy", "pairs")
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,22 @@ class Change:
     publish: tuple[Staged, ...] = ()
     streams: dict[str, Counts] = field(default_factory=dict)
     queries: dict[str, Counts] = field(default_factory=dict)
-    bad_files: tuple[str, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
     steps: dict[str, StepTime] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
     consumed: dict[str, Consumed] = field(default_factory=dict)
+    checkpoint: dict[str, str] = field(default_factory=dict)
     gone: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    replayed: int | None = None
 
 
 def change_of(before: Manifest, after: Manifest) -> Change:
     """What a batch did to a manifest."""
     named, known = _pairs(before, after, NAMED), _pairs(before.seen, after.seen, KNOWN)
     old, new = {f.path for f in before.files}, {f.path for f in after.files}
-    lost = {n: _lost(b, a) for n, (b, a) in named.items()} | {f"seen.{n}": _lost(b, a) for n, (b, a) in known.items()}
+    lost = {n: _lost(b, a) for n, (b, a) in named.items()} | {
+        f"seen.{n}": _lost(b, a) for n, (b, a) in known.items()
+    }
     return Change(
         batch=after.batch,
         prior=before.digest,
@@ -48,10 +52,11 @@ def change_of(before: Manifest, after: Manifest) -> Change:
         removed=tuple(f.path for f in before.files if f.path not in new),
         files=tuple(f for f in after.files if f.path not in old),
         publish=after.publish,
-        bad_files=after.bad_files[len(before.bad_files) :],
+        set_aside=after.set_aside[len(before.set_aside) :],
         steps=after.steps,
         seen=Seen(**{n: _set(b, a) for n, (b, a) in known.items()}),
         gone={n: names for n, names in lost.items() if names},
+        replayed=after.replayed,
         **{n: _set(b, a) for n, (b, a) in named.items()},
     )
 
@@ -60,7 +65,10 @@ def applied(before: Manifest, change: Change, digest: str) -> Manifest:
     """The later of the two manifests whose difference a change is."""
     removed = set(change.removed)
     named = {n: _with(getattr(before, n), getattr(change, n), change.gone.get(n, ())) for n in NAMED}
-    seen = {n: _with(getattr(before.seen, n), getattr(change.seen, n), change.gone.get(f"seen.{n}", ())) for n in KNOWN}
+    seen = {
+        n: _with(getattr(before.seen, n), getattr(change.seen, n), change.gone.get(f"seen.{n}", ()))
+        for n in KNOWN
+    }
     return replace(
         before,
         batch=change.batch,
@@ -68,15 +76,18 @@ def applied(before: Manifest, change: Change, digest: str) -> Manifest:
         plan=change.plan,
         files=(*(f for f in before.files if f.path not in removed), *change.files),
         publish=change.publish,
-        bad_files=(*before.bad_files, *change.bad_files),
+        set_aside=(*before.set_aside, *change.set_aside),
         steps=change.steps,
         seen=Seen(**seen),
+        replayed=change.replayed,
         digest=digest,
         **named,
     )
 
 
-def _pairs(before: Any, after: Any, names: tuple[str, ...]) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+def _pairs(
+    before: Any, after: Any, names: tuple[str, ...]
+) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     return {n: (getattr(before, n), getattr(after, n)) for n in names}
 
 

@@ -14,7 +14,7 @@ from thalweg.errors import StateError, UsageError
 from thalweg.state.local import LocalStore, disk_problem
 from thalweg.state.store import Taken
 
-FORMAT = 5
+FORMAT = 6
 LOCK = "lock"
 PRIVATE = 0o700
 REFUSED = -1
@@ -29,11 +29,15 @@ class Directory:
         self.manifests = self.root / "manifests"
         self.plans = self.root / "plans"
         self.queries = self.root / "queries"
+        self.changelog = self.root / "changelog"
         self.state = self.root / "state"
         self.results = self.root / "results"
         self.shared = self.root / "shared"
         self.inbox = self.root / "inbox"
+        self.bad = self.root / "bad"
         self.spill = self.root / "spill"
+        self.course = self.root / "course"
+        self.replays = self.root / "replays"
         self._lock: IO[str] | None = None
         self._held: int | None = None
 
@@ -50,8 +54,19 @@ class Directory:
                 with suppress(PermissionError):  # it belongs to another user, who decides
                     self.root.chmod(PRIVATE)
             if not self.exists and self.manifests.exists() and any(self.manifests.iterdir()):
-                raise StateError(f"{self.root}: the file FORMAT is missing", "restore it, or use another directory")
-            for d in (self.manifests, self.plans, self.queries, self.state, self.checkpoint, self.results):
+                raise StateError(
+                    f"{self.root}: the file FORMAT is missing", "restore it, or use another directory"
+                )
+            for d in (
+                self.manifests,
+                self.plans,
+                self.queries,
+                self.changelog,
+                self.state,
+                self.checkpoint,
+                self.results,
+                self.course,
+            ):
                 d.mkdir(exist_ok=True, mode=PRIVATE)
             self._mark()
         except OSError as e:
@@ -62,7 +77,9 @@ class Directory:
         """Say which format is written here, unless that is said already."""
         with suppress(Taken):
             if not self.exists:
-                LocalStore(self.root).put("FORMAT", json.dumps({"format": FORMAT, "thalweg": __version__}).encode())
+                LocalStore(self.root).put(
+                    "FORMAT", json.dumps({"format": FORMAT, "thalweg": __version__}).encode()
+                )
 
     def check_format(self) -> None:
         """Refuse a directory that another format was written to."""
@@ -70,14 +87,21 @@ class Directory:
         try:
             found = json.loads(path.read_text())
             version, writer = int(found["format"]), found["thalweg"]
-        except FileNotFoundError:
-            raise UsageError(f"{self.root}: no session directory", "give the directory of a run (--dir)") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise UsageError(
+                f"{self.root}: no session directory", "give the directory of a run (--dir)"
+            ) from None
+        except OSError as e:
+            raise disk_problem(path, e) from e
         except (ValueError, KeyError, TypeError) as e:
-            raise StateError(f"{path}: not readable as a format mark", "restore it from a copy, or use another directory") from e
+            raise StateError(
+                f"{path}: not readable as a format mark", "restore it from a copy, or use another directory"
+            ) from e
         if version != FORMAT:
             hint = f"run it with Thalweg {writer} (pip install thalweg=={writer}), or start anew in another directory"
             raise StateError(
-                f"{self.root}: written in state format {version} by Thalweg {writer}, this version reads format {FORMAT}", hint
+                f"{self.root}: written in state format {version} by Thalweg {writer}, this version reads format {FORMAT}",
+                hint,
             )
 
     def lock(self) -> None:
@@ -114,8 +138,12 @@ class Directory:
     def _in_use(self) -> UsageError:
         with suppress(FileNotFoundError):
             if owner := (self.root / LOCK).read_text().strip():
-                return UsageError(f"{self.root}: in use by {owner}", "stop it first, or use another directory")
-        return UsageError(f"{self.root}: in use by another process", "stop it first, or use another directory")
+                return UsageError(
+                    f"{self.root}: in use by {owner}", "stop it first, or use another directory"
+                )
+        return UsageError(
+            f"{self.root}: in use by another process", "stop it first, or use another directory"
+        )
 
     def guard(self) -> None:
         """Stop before anything is committed or deleted in a directory that another process has taken."""
@@ -130,7 +158,10 @@ class Directory:
             self._sign()
             return
         hint = "let only one process use the directory: stop the other one, then run again. Nothing that was committed is lost"
-        raise StateError(f"{self.root}: another process has taken it (its lock file is not the one that this process made)", hint)
+        raise StateError(
+            f"{self.root}: another process has taken it (its lock file is not the one that this process made)",
+            hint,
+        )
 
     def unlock(self) -> None:
         """Let others in."""

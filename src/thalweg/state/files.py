@@ -24,7 +24,9 @@ def write_state(root: str, fragment: str, table: pa.Table, batch: int, part: int
     data = packed(table.combine_chunks())
     LocalStore(root).put(name, data, flush=False)
     ends = pc.min_max(table.column("slot")).as_py()
-    return StateFile(fragment, name, part, parts, ends["min"], ends["max"], table.num_rows, data.size, crc(data))
+    return StateFile(
+        fragment, name, part, parts, ends["min"], ends["max"], table.num_rows, data.size, crc(data)
+    )
 
 
 def packed(table: pa.Table) -> Any:
@@ -42,7 +44,10 @@ def read_state(root: str, file: StateFile) -> pa.Table:
         data, seen = LocalStore(root).get(file.path), path.stat()
     except (Missing, FileNotFoundError):
         raise missing(str(path), "state file") from None
-    if data.size != file.bytes or checksum(str(path), seen.st_ino, seen.st_mtime_ns, seen.st_size) != file.crc:
+    if (
+        data.size != file.bytes
+        or checksum(str(path), seen.st_ino, seen.st_mtime_ns, seen.st_size) != file.crc
+    ):
         checksum.cache_clear()
         raise damaged(str(path), "its checksum differs")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from thalweg.errors import StateError
@@ -47,27 +47,43 @@ def lived(
     tops: Mapping[str, int | None],
     outputs: Mapping[str, str],
     pools: Mapping[str, tuple[str, ...]],
+    begins: Mapping[str, Mapping[str, int | None]],
 ) -> Lives:
     """What is known of lives once a batch has run `queries`; those that the batch before it had too are `continuing`. `pools` are those
-    that queries are computed in now."""
+    that queries are computed in now; `begins` is where those begin that don't after all rows seen."""
     queries = tuple(queries)
     known = {life.name for life in lives if life.ended is None and life.name in continuing}
-    ended = [replace(life, ended=batch) if life.ended is None and life.name not in known else life for life in lives]
-    born = [_born(q, batch, tops, outputs[q.name]) for q in queries if q.name not in known]
+    ended = [
+        replace(life, ended=batch) if life.ended is None and life.name not in known else life
+        for life in lives
+    ]
+    born = [
+        _born(q, batch, tops, outputs[q.name], begins.get(q.name)) for q in queries if q.name not in known
+    ]
     gone = [life for life in ended if life.ended is not None]
     live = (*(life for life in ended if life.ended is None), *born)
-    return (*gone[-DROPPED:], *(replace(v, pools=tuple(dict.fromkeys((*v.pools, *pools.get(v.name, ()))))) for v in live))
+    return (
+        *gone[-DROPPED:],
+        *(replace(v, pools=tuple(dict.fromkeys((*v.pools, *pools.get(v.name, ()))))) for v in live),
+    )
 
 
-def _born(query: Query, batch: int, tops: Mapping[str, int | None], directory: str) -> Life:
+def _born(
+    query: Query,
+    batch: int,
+    tops: Mapping[str, int | None],
+    directory: str,
+    earlier: Mapping[str, int | None] | None,
+) -> Life:
     seen = {s: tops.get(s) for s in query.streams}
     begins = {s: None if top is None else top + 1 for s, top in seen.items()}
-    return Life(query.name, batch, begins, directory, tuple(Column(o.name, o.type) for o in query.outputs), query.text)
+    outputs = tuple(Column(o.name, o.type) for o in query.outputs)
+    return Life(query.name, batch, begins if earlier is None else earlier, directory, outputs, query.text)
 
 
 def write(directory: Path, batch: int, lives: Lives) -> None:
     """Log the lives that a batch leaves, before it is committed."""
-    text = json.dumps([asdict(life) for life in lives])
+    text = json.dumps([{**vars(life), "outputs": [vars(c) for c in life.outputs]} for life in lives])
     directory.mkdir(exist_ok=True)
     with suppress(Taken):
         LocalStore(directory).put(f"{batch:012d}-{digest(text.encode())}.json", text.encode())
@@ -84,7 +100,9 @@ def read(directory: Path, batch: int) -> Lives:
             raise ValueError("its checksum is another")
         return tuple(_life(found) for found in json.loads(text))
     except (ValueError, KeyError, TypeError) as e:
-        raise StateError(f"{path}: damaged ({e})", "restore it from a copy, or start anew in another directory") from e
+        raise StateError(
+            f"{path}: damaged ({e})", "restore it from a copy, or start anew in another directory"
+        ) from e
 
 
 def forget(directory: Path, batch: int) -> None:

@@ -142,4 +142,6 @@ HINTS = {
 
 def disk_problem(path: Path, error: OSError) -> EnvironmentProblem:
     """An operating-system error as a message that says which thing and what to do."""
-    return EnvironmentProblem(f"{path}: {(error.strerror or str(error)).lower()}", HINTS.get(error.errno or 0))
+    return EnvironmentProblem(
+        f"{path}: {(error.strerror or str(error)).lower()}", HINTS.get(error.errno or 0)
+    )

@@ -32,12 +32,46 @@ class Staged:
 
 
 @dataclass(frozen=True)
+class SetAside:
+    """A row of a stream that counts nowhere since a value of it does not fit, or, without a place, a whole file that can't be read."""
+
+    stream: str
+    file: str
+    why: str
+    place: str | None = None
+    column: str | None = None
+    value: str | None = None
+
+    @property
+    def words(self) -> str:
+        """What is wrong, and where in the file.
+
+        >>> SetAside("s", "in/0.csv", "is no BIGINT", "row 2", "v", "1.5").words
+        'row 2: 1.5 in column v is no BIGINT'
+        """
+        value = None if self.value is None else _shown(self.value)
+        what = " in column ".join(t for t in (value, self.column) if t is not None)
+        return f"{self.place}: {what} {self.why}".replace(":  ", ": ") if self.place is not None else self.why
+
+
+def _shown(text: str) -> str:
+    """A value in one line of a few words, whatever characters it has."""
+    plain = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return plain if len(plain) <= 60 else f"{plain[:57]}..."
+
+
+# What a manifest keeps of what was set aside of a stream, for people: all of it is where bad rows go.
+KEPT_ROWS, KEPT_FILES = 3, 100
+
+
+@dataclass(frozen=True)
 class Counts:
     """What happened so far to a stream or a query."""
 
     rows: int = 0
     late: int = 0
     untimed: int = 0
+    bad_rows: int = 0
     bad_files: int = 0
 
     def plus(self, **more: int) -> Counts:
@@ -62,12 +96,16 @@ class Seen:
     """Statistics of the running streams.
 
     streams: (events per second, microseconds of event time per batch). keys: distinct keys per group, groups per join. sides:
-    of what joins keep, (share of rows that its conditions choose, distinct values of all, distinct values of what is equated).
+    of what joins keep, (share of rows that its conditions choose, distinct values of all, distinct values of what is equated). heavy:
+    of what is equated, hashes of frequent values, each with the share of rows that have it. pairs: of joins by plan, (joined rows, seconds
+    of event time in which they were made times the rates of what is kept as rows, milliseconds that took, seconds of event time).
     """
 
     streams: dict[str, tuple[float, float]] = field(default_factory=dict)
     keys: dict[str, float] = field(default_factory=dict)
     sides: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    heavy: dict[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    pairs: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,7 +121,8 @@ class Consumed:
 class Manifest:
     """Everything that batch `batch` left behind: state files, frontiers, counts, results to show.
 
-    `digest` names what was written for it, so that the next batch can say what it follows.
+    `checkpoint` has the marks of Spark's own files, by name. A replay of earlier batches has gone up to batch `replayed`. `digest` names
+    what was written for it, so that the next batch can say what it follows.
     """
 
     batch: int = -1
@@ -95,10 +134,12 @@ class Manifest:
     publish: tuple[Staged, ...] = ()
     streams: dict[str, Counts] = field(default_factory=dict)
     queries: dict[str, Counts] = field(default_factory=dict)
-    bad_files: tuple[str, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
     steps: dict[str, StepTime] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
     consumed: dict[str, Consumed] = field(default_factory=dict)
+    checkpoint: dict[str, str] = field(default_factory=dict)
+    replayed: int | None = None
     digest: str = field(default="", compare=False)
 
     def of(self, fragment: str) -> tuple[StateFile, ...]:

@@ -82,7 +82,11 @@ def _content(store: Store, name: str, root: str) -> Plan | PlanChange:
 def plan_at(path: Path) -> Plan:
     """The plan in a file."""
     content = _content(LocalStore(path.parent), path.name, str(path.parent))
-    return with_sets(applied(known_plan(path.parent / content.base), content) if isinstance(content, PlanChange) else content)
+    return with_sets(
+        applied(known_plan(path.parent / content.base), content)
+        if isinstance(content, PlanChange)
+        else content
+    )
 
 
 @lru_cache(maxsize=4)

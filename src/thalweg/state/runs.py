@@ -30,16 +30,25 @@ class Run:
 
 def began(root: Path) -> None:
     """Note that a run begins in this process."""
-    _write(root, Run(RUNNING, _now(), os.getpid()))
+    _write(root, Run(RUNNING, now_text(), os.getpid()))
 
 
 def ended(root: Path, error: BaseException | None = None) -> None:
     """Note that it has ended, and what was wrong."""
     if error is None:
-        _write(root, Run(STOPPED, _now(), os.getpid()))
+        _write(root, Run(STOPPED, now_text(), os.getpid()))
     else:
         message = error.message if isinstance(error, ThalwegError) else f"{type(error).__name__}: {error}"
-        _write(root, Run(FAILED, _now(), os.getpid(), message, error.hint if isinstance(error, ThalwegError) else None))
+        _write(
+            root,
+            Run(
+                FAILED,
+                now_text(),
+                os.getpid(),
+                message,
+                error.hint if isinstance(error, ThalwegError) else None,
+            ),
+        )
 
 
 def last_run(root: Path) -> Run:
@@ -50,7 +59,11 @@ def last_run(root: Path) -> Run:
         return Run(NEW)
     except (ValueError, TypeError):  # the note is for people; a damaged one says nothing
         return Run(RUNNING if is_held(root, None) else ENDED)
-    return found if found.status != RUNNING or is_held(root, found.process) else Run(ENDED, found.at, found.process)
+    return (
+        found
+        if found.status != RUNNING or is_held(root, found.process)
+        else Run(ENDED, found.at, found.process)
+    )
 
 
 def is_held(root: Path, process: int | None) -> bool:
@@ -60,7 +73,11 @@ def is_held(root: Path, process: int | None) -> bool:
     except FileNotFoundError:
         return False
     with suppress(OSError):
-        return any(line.split()[5].rpartition(":")[2] == str(inode) for line in LOCKS.read_text().splitlines() if "->" not in line)
+        return any(
+            line.split()[5].rpartition(":")[2] == str(inode)
+            for line in LOCKS.read_text().splitlines()
+            if "->" not in line
+        )
     return process is not None and _is_alive(process)
 
 
@@ -82,5 +99,6 @@ def _write(root: Path, run: Run) -> None:
         hidden.replace(root / RECORD)
 
 
-def _now() -> str:
+def now_text() -> str:
+    """The time of day, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

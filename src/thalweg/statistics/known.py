@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from math import prod
 
@@ -20,7 +20,7 @@ from thalweg.plan.groups import Group, group_of
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.sides import sides_of
 from thalweg.state.manifest import Seen
-from thalweg.statistics.records import WindowStatistics
+from thalweg.statistics.records import Heavy, WindowStatistics
 
 # What a stream is taken for before anything of it is known.
 ASSUMED = WindowStatistics(rate=1_000, keys=100, batch=60_000_000)
@@ -51,12 +51,13 @@ class Sampled:
 
     rows: rows per second of a stream, rows of a table. sides: as in `Seen`, (share of rows that conditions choose, distinct
     values of all that is kept, distinct values of what is equated). batches: microseconds of event time in a batch of a stream,
-    where it is known how many files that is.
+    where it is known how many files that is. heavy: as in `Seen`.
     """
 
     rows: Mapping[str, float] = field(default_factory=dict)
     sides: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     batches: Mapping[str, float] = field(default_factory=dict)
+    heavy: Mapping[str, Heavy] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,27 @@ class GroupFigures:
 @dataclass(frozen=True)
 class InputFigures:
     """An input of a join: rows per second of a stream or rows of a table, the share that its conditions choose, distinct
-    values of what is equated and of all that is kept."""
+    values of all that is equated and of all that is kept; and of the columns of each class that is equated, by these columns."""
 
     rows: Figure
     share: Figure
     keys: Figure
     sets: Figure
+    equated: tuple[tuple[tuple[str, ...], Figure, Heavy], ...] = ()
+
+
+@dataclass(frozen=True)
+class JoinedBy:
+    """What a plan of a join has made: joined rows, of an exposure of so many seconds times rates, in so many milliseconds, within so many
+    seconds of event time."""
+
+    early: tuple[bool, ...]
+    evaluate: str
+    method: str
+    pairs: float
+    exposure: float
+    millis: float
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -94,19 +110,38 @@ class Known:
         """Of the windows over one grouping."""
         side = group_side(group)
         measured = self.seen.keys.get(group_name(group))
+        if group.pool and measured is None:
+            own = self.group(Group(group.stream, (), group.keys[: len(group.keys) - group.words]))
+            return replace(own, keys=Figure(own.keys.value * group.spread, own.keys.origin))
         assumed = ASSUMED.keys if group.keys else 1.0
-        keys = self._values(side, range(len(side.columns)), 1, assumed) if measured is None else Figure(measured, Origin.MEASURED)
+        keys = (
+            self._values(side, range(len(side.columns)), 1, assumed)
+            if measured is None
+            else Figure(measured, Origin.MEASURED)
+        )
         return GroupFigures(self.rate(group.stream), self._share(side), keys, self.batch((group.stream,)))
 
     def input(self, side: Fragment) -> InputFigures:
         """Of an input of a join."""
         rows = self._table_rows(side.source) if side.static else self.rate(side.source)
-        measured = self.seen.sides.get(side_name(side))
+        measured, equated = (
+            self.seen.sides.get(side_name(side)),
+            tuple(self._equated(side, some) for some in side.counted if some),
+        )
         if measured is not None:
             share, sets, keys = (Figure(value, Origin.MEASURED) for value in measured)
-            return InputFigures(rows, share, keys, sets)
+            return InputFigures(rows, share, keys, sets, equated)
         sets = self._values(side, range(len(side.columns)), 1, ASSUMED_SETS)
-        return InputFigures(rows, self._share(side), self._values(side, side.counted[0], 2, ASSUMED_SETS), sets)
+        return InputFigures(
+            rows, self._share(side), self._values(side, side.counted[0], 2, ASSUMED_SETS), sets, equated
+        )
+
+    def _equated(self, side: Fragment, some: tuple[int, ...]) -> tuple[tuple[str, ...], Figure, Heavy]:
+        """Distinct values of some columns that are equated, and those that are frequent."""
+        name, columns = side_name(side, some), tuple(side.columns[i] for i in some)
+        if (measured := self.seen.sides.get(name)) is not None:
+            return columns, Figure(measured[2], Origin.MEASURED), self.seen.heavy.get(name, ())
+        return columns, self._values(side, some, 2, ASSUMED_SETS, some), self.sampled.heavy.get(name, ())
 
     def groups(self, query: Query) -> Figure:
         """Groups of the results of a join: as many as the keys of each input have values together."""
@@ -119,6 +154,21 @@ class Known:
             return Figure(max([ASSUMED_GROUPS, *(f.value for f in found)]))
         return Figure(prod(f.value for f in found), max((f.origin for f in found), key=list(Origin).index))
 
+    def joined(self, query: Query) -> tuple[JoinedBy, ...]:
+        """What plans of a join have made, as far as they ran."""
+        return self._joined.get(join_name(query), ()) if self._joined else ()
+
+    @cached_property
+    def _joined(self) -> dict[str, tuple[JoinedBy, ...]]:
+        found: dict[str, tuple[JoinedBy, ...]] = {}
+        for name, (pairs, exposure, millis, seconds) in self.seen.pairs.items():
+            join, early, evaluate, method = name.rsplit("|", 3)
+            made = JoinedBy(
+                tuple(d == "1" for d in early), evaluate, method, pairs, exposure, millis, seconds
+            )
+            found[join] = (*found.get(join, ()), made)
+        return found
+
     def batch(self, streams: Iterable[str]) -> Figure:
         """Microseconds of event time in a batch of some streams, the longest of them."""
         names = tuple(streams)
@@ -130,7 +180,9 @@ class Known:
         """Rows per second of a stream."""
         declared = next((s.rate for s in self.streams if s.name == name), None)
         measured = self.seen.streams.get(name)
-        return _best(float(ASSUMED.rate), measured[0] if measured else None, declared, self.sampled.rows.get(name))
+        return _best(
+            float(ASSUMED.rate), measured[0] if measured else None, declared, self.sampled.rows.get(name)
+        )
 
     def _table_rows(self, name: str) -> Figure:
         declared = next((r.rows for r in self.relations if r.name == name), None)
@@ -161,11 +213,23 @@ class Known:
         key = source, " AND ".join(e.sql for e in where)
         return Figure(1.0, Origin.MEASURED) if not where else self._shares.get(key, Figure(1.0))
 
-    def _values(self, side: Fragment, columns: Iterable[int], place: int, assumed: float) -> Figure:
+    def _values(
+        self,
+        side: Fragment,
+        columns: Iterable[int],
+        place: int,
+        assumed: float,
+        equated: tuple[int, ...] | None = None,
+    ) -> Figure:
         """Distinct values of some columns of a side, as far as they were not measured; `place` is where a sample has them."""
         sources: tuple[Stream | Relation, ...] = (*self.streams, *self.relations)
-        counts = {identifier(name): float(count) for s in sources if s.name == side.source for name, count in s.distinct}
-        sampled = self.sampled.sides.get(side_name(side))
+        counts = {
+            identifier(name): float(count)
+            for s in sources
+            if s.name == side.source
+            for name, count in s.distinct
+        }
+        sampled = self.sampled.sides.get(side_name(side, equated))
         declared = [counts.get(side.columns[i]) for i in columns]
         return distinct_values(declared, sampled[place] if sampled else None, assumed if declared else 1.0)
 
@@ -184,7 +248,11 @@ def distinct_values(declared: list[float | None], sampled: float | None, assumed
     [1000.0, 60, 50.0]
     """
     counts = [c for c in declared if c is not None]
-    if counts and len(counts) == len(declared) and (len(counts) == 1 or sampled is None or prod(counts) <= sampled):
+    if (
+        counts
+        and len(counts) == len(declared)
+        and (len(counts) == 1 or sampled is None or prod(counts) <= sampled)
+    ):
         return Figure(prod(counts), Origin.DECLARED)
     found = _best(assumed, None, None, sampled)
     least = max(counts, default=0.0)
@@ -198,18 +266,32 @@ def group_side(group: Group) -> Fragment:
 
 def key_sides(query: Query) -> tuple[Fragment, ...]:
     """The grouping keys of a join by the input that they are of."""
-    owned = [tuple(sorted({k.own for k in query.keys if k.own is not None and k.inputs == (n,)})) for n in range(len(query.inputs))]
+    owned = [
+        tuple(sorted({k.own for k in query.keys if k.own is not None and k.inputs == (n,)}))
+        for n in range(len(query.inputs))
+    ]
     sides = sides_of(query, (True,) * len(query.inputs))
-    return tuple(replace(s, columns=columns, counted=((),)) for s, columns in zip(sides, owned, strict=True) if columns)
+    return tuple(
+        replace(s, columns=columns, counted=((),)) for s, columns in zip(sides, owned, strict=True) if columns
+    )
 
 
 def sides_to_sample(queries: Iterable[Query]) -> tuple[Fragment, ...]:
     """All that is asked of a sample, each once."""
     found: dict[str, Fragment] = {}
     for q in queries:
-        sides = (group_side(group_of(q)),) if q.windows else (*sides_of(q, (True,) * len(q.inputs)), *key_sides(q))
-        found |= {side_name(s): s for s in sides}
+        sides = (
+            (group_side(group_of(q)),)
+            if q.windows
+            else (*sides_of(q, (True,) * len(q.inputs)), *key_sides(q))
+        )
+        found |= {"|".join(side_names(s)): s for s in sides}
     return tuple(found.values())
+
+
+def side_names(side: Fragment) -> tuple[str, ...]:
+    """A side as keys of statistics, one for each set of columns that is counted."""
+    return tuple(side_name(side, some) for some in side.counted)
 
 
 def group_name(group: Group) -> str:
@@ -217,12 +299,20 @@ def group_name(group: Group) -> str:
     return "|".join([group.stream, group.pool or " AND ".join(group.where), ", ".join(group.keys)])
 
 
+@lru_cache(maxsize=4096)
 def join_name(query: Query) -> str:
     """A join as a key of statistics, whoever asks for it."""
     return f"join|{sha256(dumps(core(query)).encode()).hexdigest()[:32]}"
 
 
+def plan_name(query: Query, early: Iterable[bool], evaluate: str, method: str) -> str:
+    """A plan of a join as a key of statistics."""
+    return "|".join([join_name(query), "".join("01"[e] for e in early), evaluate, method])
+
+
 def side_name(side: Fragment, equated: tuple[int, ...] | None = None) -> str:
     """A side as a key of statistics, whatever plan it is of."""
     columns = side.counted[0] if equated is None else equated
-    return "|".join([side.source, side.pool or " AND ".join(side.where), ", ".join(side.columns), str(columns)])
+    return "|".join(
+        [side.source, side.pool or " AND ".join(side.where), ", ".join(side.columns), str(columns)]
+    )

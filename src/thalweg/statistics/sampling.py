@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from thalweg.compile.lifts import statistics_sql
+from thalweg.compile.lifts import heavy_sql, statistics_sql
 from thalweg.connectors.files import FILES, first_files
 from thalweg.connectors.reading.footers import check_footers
 from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
@@ -29,8 +29,9 @@ from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.plan.nodes import TIME, Fragment
 from thalweg.plan.ranges import LOWEST
-from thalweg.statistics.known import Sampled, side_name, sides_to_sample
-from thalweg.statistics.learned import counted
+from thalweg.statistics.known import Sampled, side_name, side_names, sides_to_sample
+from thalweg.statistics.learned import counted, heavy_values
+from thalweg.statistics.records import Heavy
 
 ROWS = 50_000
 """The rows of a file that are looked at."""
@@ -42,11 +43,11 @@ Stamp = tuple[str, int, int]
 @dataclass(frozen=True)
 class Look:
     """What the first file says: rows per second of a stream or rows of a table, microseconds of event time in it where all of it
-    is known, and of each side as in `Seen`."""
+    is known, and of each side as in `Seen`, with the values that are frequent."""
 
     rows: float | None
     span: float | None
-    sides: tuple[tuple[str, tuple[float, float, float]], ...]
+    sides: tuple[tuple[str, tuple[tuple[float, float, float], Heavy]], ...]
 
 
 def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: Iterable[Query]) -> Sampled:
@@ -54,6 +55,7 @@ def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: It
     rows: dict[str, float] = {}
     batches: dict[str, float] = {}
     sides: dict[str, tuple[float, float, float]] = {}
+    heavy: dict[str, Heavy] = {}
     wanted = sides_to_sample(queries)
     sources: tuple[Stream | Relation, ...] = (*streams, *relations)
     for source in sources:
@@ -61,10 +63,11 @@ def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: It
         found, files = _looked(source, mine) if mine else (None, 0)
         if found is not None:
             rows |= {source.name: found.rows} if found.rows is not None else {}
-            sides |= dict(found.sides)
+            sides |= {name: counts for name, (counts, _) in found.sides}
+            heavy |= {name: values for name, (_, values) in found.sides if values}
             if found.span is not None and isinstance(source, Stream) and source.files_per_batch is not None:
                 batches[source.name] = found.span * min(source.files_per_batch, files)
-    return Sampled(rows, sides, batches)
+    return Sampled(rows, sides, batches, heavy)
 
 
 def _looked(source: Stream | Relation, sides: tuple[Fragment, ...]) -> tuple[Look | None, int]:
@@ -96,7 +99,7 @@ def _look(source: Stream | Relation, sides: tuple[Fragment, ...], files: tuple[S
     key = source, files
     known = _LOOKS.get(key)
     seen = dict(known.sides) if known is not None else {}
-    missing = tuple(s for s in sides if side_name(s) not in seen)
+    missing = tuple(s for s in sides if any(name not in seen for name in side_names(s)))
     if known is not None and not missing:
         return known
     found = _new_look(source, missing, files)
@@ -122,7 +125,8 @@ def _new_look(source: Stream | Relation, sides: tuple[Fragment, ...], files: tup
         else:
             known, span = _pace(source, paths[0], total, low, top)
         whole = isinstance(source, Relation) and known == total
-        return Look(known, span, tuple((side_name(s), _counted(con, s, total, whole)) for s in sides if total and monotonic() < end))
+        counted = (_counted(con, s, total, whole) for s in sides if total and monotonic() < end)
+        return Look(known, span, tuple(one for found in counted for one in found))
 
 
 @contextmanager
@@ -146,10 +150,14 @@ def _rows_sql(source: Stream | Relation, path: str, sides: Sequence[Fragment]) -
     columns = [c for c in source.columns if identifier(c.name) in texts]
     if isinstance(source, Stream):
         return scan_sql(source, files_sql(source, [path]), [c.name for c in columns])
-    return f"SELECT {', '.join([*values_sql(source, columns), f'0 AS {TIME}'])} FROM {files_sql(source, [path])}"
+    return (
+        f"SELECT {', '.join([*values_sql(source, columns), f'0 AS {TIME}'])} FROM {files_sql(source, [path])}"
+    )
 
 
-def _pace(stream: Stream, path: str, rows: int, low: int | None, top: int | None) -> tuple[float | None, float | None]:
+def _pace(
+    stream: Stream, path: str, rows: int, low: int | None, top: int | None
+) -> tuple[float | None, float | None]:
     """Rows per second of event time, and the event time of the file; of the whole file where its footer says so."""
     facts = check_footers(stream, [path])
     if facts is not None:
@@ -166,9 +174,20 @@ def _table_rows(relation: Relation, paths: list[str], rows: int) -> float | None
     return float(rows) if len(paths) == 1 and rows < ROWS else None
 
 
-def _counted(con: Any, side: Fragment, rows: int, whole: bool) -> tuple[float, float, float]:
-    """The share of rows that a side takes and its distinct values: those of all rows, or as they are measured of a batch."""
-    chosen, values, keys = con.execute(statistics_sql(side), {} if side.static else {"frontier": LOWEST}).fetchall()[0]
-    if whole:
-        return max(chosen, 1) / rows, float(min(values, chosen)), float(min(keys, chosen))
-    return counted([(rows, max(chosen, 1), values, keys)])
+def _counted(
+    con: Any, side: Fragment, rows: int, whole: bool
+) -> list[tuple[str, tuple[tuple[float, float, float], Heavy]]]:
+    """The share of rows that a side takes and its distinct values, those of all rows or as they are measured of a batch, and the values
+    that are frequent: of each set of columns that is counted."""
+    given = {} if side.static else {"frontier": LOWEST}
+    chosen, values, *keys = con.execute(statistics_sql(side), given).fetchall()[0]
+    found = []
+    for some, count in zip(side.counted, keys, strict=True):
+        frequent = con.execute(heavy_sql(side, some, rows), given).fetchall() if some else []
+        heavy = heavy_values([tuple(frequent)], count)
+        if whole:
+            counts = max(chosen, 1) / rows, float(min(values, chosen)), float(min(count, chosen))
+        else:
+            counts = counted([(rows, max(chosen, 1), values, count)], heavy)
+        found.append((side_name(side, some), (counts, heavy)))
+    return found

@@ -9,9 +9,10 @@ from pathlib import Path
 import duckdb
 
 from thalweg.model.query import Query
-from thalweg.model.stream import Relation, Stream
+from thalweg.model.stream import Relation, Stream, View
 from thalweg.sql.binder import InferenceError, bind
-from thalweg.sql.statements import CreateQuery, CreateStream, CreateTable, parse_script
+from thalweg.sql.statements import CreateQuery, CreateStream, CreateTable, CreateView, parse_script
+from thalweg.sql.views import view_of
 from thalweg.testing.feeds import placed_sql
 
 
@@ -34,14 +35,34 @@ def bind_statements(text: str, origin: str = "") -> Bound:
     statements = parse_script(text, origin)
     streams = {s.stream.name: s.stream for s in statements if isinstance(s, CreateStream)}
     relations = {s.relation.name: s.relation for s in statements if isinstance(s, CreateTable)}
+    views: dict[str, View] = {}
+    for view in (s for s in statements if isinstance(s, CreateView)):
+        found = bind(
+            view.select,
+            name=view.name,
+            into=None,
+            streams=streams,
+            relations=relations,
+            infer=infer,
+            views=views,
+        )
+        views[view.name] = view_of(view.name, view.select, found)
     creates = [s for s in statements if isinstance(s, CreateQuery)]
-    queries = {s.name: bind(s.select, name=s.name, into=s.into, streams=streams, relations=relations, infer=infer) for s in creates}
+    queries = {
+        s.name: bind(
+            s.select, name=s.name, into=s.into, streams=streams, relations=relations, infer=infer, views=views
+        )
+        for s in creates
+    }
     return Bound(streams, queries, relations)
 
 
 def infer(sql: str, columns: Mapping[str, str]) -> str:
     """The type of an expression over columns (name to type)."""
-    nulls = ", ".join(f'NULL::{kind} AS "{name.replace(_QUOTE, _QUOTE * 2)}"' for name, kind in columns.items()) or "1"
+    nulls = (
+        ", ".join(f'NULL::{kind} AS "{name.replace(_QUOTE, _QUOTE * 2)}"' for name, kind in columns.items())
+        or "1"
+    )
     try:
         found = _connection().execute(f"DESCRIBE SELECT {sql} FROM (SELECT {nulls})").fetchone()
     except duckdb.Error as error:

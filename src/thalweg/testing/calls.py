@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from thalweg.model.query import Aggregate
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_INTEGERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+)
 
 # Templates over {x} and {y} (arguments), {p} (parameter), {f} (the FILTER condition) and `__ts` (event time).
 # Ties are broken by the value, NULL being the largest.
-_WIDE_SUM = "list_reduce(list({x}) FILTER (WHERE {f} AND {x} IS NOT NULL), lambda one, other: TRY(one + other))"
+_WIDE_SUM = (
+    "list_reduce(list({x}) FILTER (WHERE {f} AND {x} IS NOT NULL), lambda one, other: TRY(one + other))"
+)
 _TEMPLATES = {
     "COUNT_ROWS": "count(*) FILTER (WHERE {f})",
     "COUNT": "count({x}) FILTER (WHERE {f})",

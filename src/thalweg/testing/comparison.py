@@ -22,7 +22,9 @@ def compare(actual: pa.Table, expected: pa.Table, relative: float = 1e-9, absolu
     """
     if actual.column_names != expected.column_names:
         raise AssertionError(f"columns differ: {actual.column_names}, expected {expected.column_names}")
-    floats = tuple(_is_float(a.type) or _is_float(e.type) for a, e in zip(actual.schema, expected.schema, strict=True))
+    floats = tuple(
+        _is_float(a.type) or _is_float(e.type) for a, e in zip(actual.schema, expected.schema, strict=True)
+    )
     close = _Closeness(floats, relative, absolute)
     wanted, found = Counter(_rows(expected, floats)), Counter(_rows(actual, floats))
     missing, extra = close.unmatched(list((wanted - found).elements()), list((found - wanted).elements()))
@@ -85,7 +87,10 @@ class _Closeness:
 
     def _order(self, row: Row) -> tuple[tuple[bool, str, float], ...]:
         values = (v for v, is_float in zip(row, self.floats, strict=True) if is_float)
-        return tuple((v is None, str(v) if isinstance(v, str) else "", v if isinstance(v, float) else 0.0) for v in values)
+        return tuple(
+            (v is None, str(v) if isinstance(v, str) else "", v if isinstance(v, float) else 0.0)
+            for v in values
+        )
 
 
 def _is_float(kind: pa.DataType) -> bool:
@@ -113,12 +118,20 @@ def _plain_float(value: Any) -> float | str | None:
 
 
 def _message(
-    names: Sequence[str], close: _Closeness, missing: list[Row], extra: list[Row], wanted: Counter[Row], found: Counter[Row]
+    names: Sequence[str],
+    close: _Closeness,
+    missing: list[Row],
+    extra: list[Row],
+    wanted: Counter[Row],
+    found: Counter[Row],
 ) -> str:
     doubled = close.present_in(wanted, extra)
     others = list((Counter(extra) - Counter(doubled)).elements())
     head = f"results differ: {found.total()} rows, expected {wanted.total()}; {len(missing)} missing, {len(extra)} extra"
-    lines = [head + (f", {len(doubled)} of them doubled" if doubled else ""), f"  columns  {', '.join(names)}"]
+    lines = [
+        head + (f", {len(doubled)} of them doubled" if doubled else ""),
+        f"  columns  {', '.join(names)}",
+    ]
     for row in missing[:_SHOWN]:
         lines += [f"  missing  {_text(row)}", *_nearest(row, others, names, close)]
     lines += [f"  extra    {_text(row)}" for row in others[:_SHOWN]]
@@ -128,7 +141,9 @@ def _message(
 
 def _nearest(row: Row, others: list[Row], names: Sequence[str], close: _Closeness) -> list[str]:
     """A line with the columns in which the most similar row differs, where at least half of them agree."""
-    different = [[n for n, a, b in zip(names, row, other, strict=True) if not close.values(a, b)] for other in others]
+    different = [
+        [n for n, a, b in zip(names, row, other, strict=True) if not close.values(a, b)] for other in others
+    ]
     best = min(different, key=len, default=list(names))
     if len(best) * 2 > len(names):
         return []

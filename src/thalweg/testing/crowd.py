@@ -34,20 +34,33 @@ class Crowd:
     One that meets an error ends all, and the block raises it.
     """
 
-    def __init__(self, session: Session, seed: object, people: int = 4, live: int = 3, most: int = 12, pause: float = 0.02) -> None:
+    def __init__(
+        self,
+        session: Session,
+        seed: object,
+        people: int = 4,
+        live: int = 3,
+        most: int = 12,
+        pause: float = 0.02,
+    ) -> None:
         self._session, self._live, self._most, self._pause = session, live, most, pause
         self.made: list[QueryHandle] = []
         self.errors: list[BaseException] = []
         self.done: dict[str, int] = {}
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=self._person, args=(f"{seed}_{i}",), name=f"person-{i}") for i in range(people)]
+        self._threads = [
+            threading.Thread(target=self._person, args=(f"{seed}_{i}",), name=f"person-{i}")
+            for i in range(people)
+        ]
 
     def __enter__(self) -> Crowd:
         for thread in self._threads:
             thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._ended.set()
         for thread in self._threads:
             thread.join()
@@ -91,14 +104,22 @@ class Crowd:
     def _drop(self, rng: random.Random, mine: list[QueryHandle], name: str) -> None:
         live = [q for q in mine if q.is_live]
         query = rng.choice(live) if live else None
-        if query is not None and query.epoch is not None and query.epoch + rng.randint(2, 12) <= self._session.latest_manifest().batch:
+        if (
+            query is not None
+            and query.epoch is not None
+            and query.epoch + rng.randint(2, 12) <= self._session.latest_manifest().batch
+        ):
             if rng.random() < 0.5:
                 self._session.drop(query)
             else:
                 self._session.sql(f"DROP QUERY {query.name}")
 
     def _explain(self, rng: random.Random, mine: list[QueryHandle], name: str) -> None:
-        self._session.sql(rng.choice([f"EXPLAIN {drawn(rng)}", "SHOW QUERIES", "SHOW STATISTICS", "EXPLAIN ANALYZE " + drawn(rng)]))
+        self._session.sql(
+            rng.choice(
+                [f"EXPLAIN {drawn(rng)}", "SHOW QUERIES", "SHOW STATISTICS", "EXPLAIN ANALYZE " + drawn(rng)]
+            )
+        )
 
     def _read(self, rng: random.Random, mine: list[QueryHandle], name: str) -> None:
         if mine:
@@ -112,7 +133,9 @@ def drawn(rng: random.Random) -> str:
     return rng.choice(SELECTS).format(n=rng.choice([2, 3, 4]), m=rng.choice([2, 3, 4]))
 
 
-def check_lives(handles: Sequence[QueryHandle], streams: Mapping[str, Stream], fed: Sequence[Mapping[str, pa.Table]]) -> int:
+def check_lives(
+    handles: Sequence[QueryHandle], streams: Mapping[str, Stream], fed: Sequence[Mapping[str, pa.Table]]
+) -> int:
     """Compare the results of each query with the definition for its life; returns how many rows that were."""
     rows = 0
     for handle in handles:

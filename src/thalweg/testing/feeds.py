@@ -49,8 +49,14 @@ def _table(lines: Sequence[Line], columns: list[tuple[str, str]], what: str, ori
     for line in lines:
         if len(line.fields) != len(columns):
             names = ", ".join(name for name, _ in columns)
-            raise DataError(f"{origin}:{line.number}: {len(line.fields)} fields, but {what} has {len(columns)}", f"write {names}")
-    texts = {f"c{i}": pa.array([_dated(line.fields[i], kind) for line in lines], pa.string()) for i, (_, kind) in enumerate(columns)}
+            raise DataError(
+                f"{origin}:{line.number}: {len(line.fields)} fields, but {what} has {len(columns)}",
+                f"write {names}",
+            )
+    texts = {
+        f"c{i}": pa.array([_dated(line.fields[i], kind) for line in lines], pa.string())
+        for i, (_, kind) in enumerate(columns)
+    }
     typed = _cast(pa.table(texts), [kind for _, kind in columns])
     for i, (name, kind) in enumerate(columns):
         for line, value in zip(lines, typed.column(i), strict=True):
@@ -140,7 +146,10 @@ def write_batches(directory: Path, stream: Stream, batches: Sequence[pa.Table]) 
     directory.mkdir(parents=True, exist_ok=True)
     present = sorted(directory.glob("*.parquet"))
     seconds = max((int(p.stat().st_mtime) + 1 for p in present), default=_FIRST_FILE)
-    return [_write(directory, f"{stream.name}-{len(present) + i:05d}.parquet", b, seconds + i) for i, b in enumerate(batches)]
+    return [
+        _write(directory, f"{stream.name}-{len(present) + i:05d}.parquet", b, seconds + i)
+        for i, b in enumerate(batches)
+    ]
 
 
 def _write(directory: Path, name: str, batch: pa.Table, seconds: int) -> Path:

@@ -87,7 +87,10 @@ FIELDS = (
     Field(Column("many", "BIGINT"), st.integers(0, 1000)),
     Field(Column("i", "INTEGER"), st.integers(-100, 100)),
     Field(Column("d", "DOUBLE"), _DOUBLES),
-    Field(Column("f", "FLOAT"), st.integers(-400, 400).map(lambda n: n / 4) | st.integers(-100, 100).map(lambda n: n / 10)),
+    Field(
+        Column("f", "FLOAT"),
+        st.integers(-400, 400).map(lambda n: n / 4) | st.integers(-100, 100).map(lambda n: n / 10),
+    ),
     Field(Column("price", "DECIMAL(10,2)"), st.integers(-10_000, 10_000).map(lambda n: Decimal(n) / 100)),
     Field(Column("name", "VARCHAR"), _TEXTS),
     Field(Column("flag", "BOOLEAN"), st.booleans()),

@@ -12,12 +12,16 @@ from thalweg.testing.reference import reference
 from thalweg.testing.reference_joins import reference_join
 
 
-def reference_of(handle: QueryHandle, streams: Mapping[str, Stream], fed: Sequence[Mapping[str, pa.Table]]) -> pa.Table:
-    """The results of a query by its epoch, beginnings and end; `fed` are the rows of all batches, by stream."""
+def reference_of(
+    handle: QueryHandle, streams: Mapping[str, Stream], fed: Sequence[Mapping[str, pa.Table]]
+) -> pa.Table:
+    """The results of a query by its epoch or its replay, its beginnings and its end; `fed` are the rows of all batches, by stream."""
     query, begins = handle.query, {s: t for s, t in (handle.begins or {}).items() if t is not None}
-    batches = [] if handle.epoch is None else fed[: handle.ended]
+    batches = [] if handle.epoch is None and handle.catching_up is None else fed[: handle.ended]
     if not query.windows:
         return reference_join(query, streams, batches, begin=begins)
     stream = query.streams[0]
-    empty = next(iter(b[stream] for b in fed)).slice(0, 0)
-    return reference(query, streams[stream], [b.get(stream, empty) for b in batches] or [empty], begin=begins.get(stream))
+    empty = next(b[stream] for b in fed if stream in b).slice(0, 0)
+    return reference(
+        query, streams[stream], [b.get(stream, empty) for b in batches] or [empty], begin=begins.get(stream)
+    )

@@ -35,8 +35,9 @@ def query_texts(draw: DrawFn, source: Source) -> str:
     select = ", ".join([*shown, *(f"{c} AS r{i}" for i, c in enumerate(calls))])
     where = draw(_seldom(_conditions(source)))
     having = draw(_seldom(_having(source, keys)))
-    grouping = ", ".join([*keys, draw(window_texts(source.stream.time, source.unit))])
-    text = f"SELECT {select} FROM {source.stream.name}" + (f" WHERE {where}" if where else "")
+    windowing = draw(window_texts(source.stream.name, source.stream.time, source.unit))
+    grouping = ", ".join([*keys, windowing.grouping])
+    text = f"SELECT {select} FROM {windowing.table}" + (f" WHERE {where}" if where else "")
     return f"{text} GROUP BY {grouping}" + (f" HAVING {having}" if having else "")
 
 
@@ -49,7 +50,9 @@ def _numbers(source: Source) -> list[str]:
 
 
 def _integers(source: Source) -> list[str]:
-    return [name_sql(f.column.name) for f in source.fields if f.numeric and f.column.type in ("BIGINT", "INTEGER")]
+    return [
+        name_sql(f.column.name) for f in source.fields if f.numeric and f.column.type in ("BIGINT", "INTEGER")
+    ]
 
 
 def _huge(source: Source) -> list[str]:
@@ -65,7 +68,10 @@ def _keys(source: Source) -> SearchStrategy[str]:
     time = name_sql(source.stream.time)
     return _filled(
         (_columns(source), ["{x}", "{x}", "{x} IS NULL"]),
-        (_integers(source), ["{x} % 3", "{x} + 1", "CASE WHEN {x} > 0 THEN 'up' ELSE 'down' END", "COALESCE({x}, 0)"]),
+        (
+            _integers(source),
+            ["{x} % 3", "{x} + 1", "CASE WHEN {x} > 0 THEN 'up' ELSE 'down' END", "COALESCE({x}, 0)"],
+        ),
         (_columns(source, "VARCHAR"), ["UPPER({x})", "LENGTH({x})"]),
         ([time], ["CAST({x} AS DATE)", f"{{x}} < TIMESTAMP '{source.instant}'"]),
     )
@@ -111,15 +117,29 @@ def _compound(source: Source) -> SearchStrategy[str]:
 
 def _aggregates(source: Source) -> SearchStrategy[str]:
     """Any aggregate over any column or expression that it takes."""
-    numbers = [t.format(x=x) for x in _numbers(source) for t in ("{x}", "{x}", "{x} * 2", "ABS({x})", "CASE WHEN {x} > 0 THEN {x} END")]
+    numbers = [
+        t.format(x=x)
+        for x in _numbers(source)
+        for t in ("{x}", "{x}", "{x} * 2", "ABS({x})", "CASE WHEN {x} > 0 THEN {x} END")
+    ]
     columns = _columns(source)
     families = [
         st.just("COUNT(*)"),
-        st.builds("{}({}, {})".format, st.sampled_from(["MIN_BY", "MAX_BY"]), st.sampled_from(columns), st.sampled_from(columns)),
+        st.builds(
+            "{}({}, {})".format,
+            st.sampled_from(["MIN_BY", "MAX_BY"]),
+            st.sampled_from(columns),
+            st.sampled_from(columns),
+        ),
         st.builds("{}({})".format, st.sampled_from(["BOOL_AND", "BOOL_OR"]), _conditions(source)),
     ]
     families += [st.builds(str.format, st.sampled_from(_OF_ANY), st.sampled_from(columns))] * 3
-    families += [st.builds(str.format, st.sampled_from(_OF_NUMBERS), st.sampled_from(numbers))] * 4 if numbers else []
+    families.append(
+        st.builds("COUNT(DISTINCT {}, {})".format, st.sampled_from(columns), st.sampled_from(columns))
+    )
+    families += (
+        [st.builds(str.format, st.sampled_from(_OF_NUMBERS), st.sampled_from(numbers))] * 4 if numbers else []
+    )
     families += [st.sampled_from([f"SUM({x})", f"AVG({x})"]) for x in _huge(source)]
     return _any_of(families)
 
@@ -132,7 +152,10 @@ _OF_NUMBERS += ["VAR_POP({})", "VAR_SAMP({})", "STDDEV_POP({})", "STDDEV_SAMP({}
 def _having(source: Source, keys: list[str]) -> SearchStrategy[str]:
     """A condition on groups, over exact values only: rounding could tip the others."""
     return _filled(
-        (["COUNT(*)"], ["{x} > 1", "{x} BETWEEN 1 AND 2", f"{{x}} > 1 OR window_start >= TIMESTAMP '{source.instant}'"]),
+        (
+            ["COUNT(*)"],
+            ["{x} > 1", "{x} BETWEEN 1 AND 2", f"{{x}} > 1 OR window_start >= TIMESTAMP '{source.instant}'"],
+        ),
         (_columns(source), ["COUNT({x}) > 0", "COUNT(DISTINCT {x}) < 3", "MAX({x}) IS NOT NULL"]),
         (_integers(source), ["SUM({x}) >= 0", "MIN({x}) < MAX({x})"]),
         (keys, ["({x}) IS NOT NULL"]),

@@ -20,7 +20,13 @@ from thalweg.testing.calls import aggregate_sql
 _FLOOR_DIVIDE = "CREATE MACRO floor_divide(x, s) AS (x - ((x % s) + s) % s) // s"
 
 
-def reference(query: Query, stream: Stream, batches: Sequence[pa.Table], begin: int | None = None, until: int | None = None) -> pa.Table:
+def reference(
+    query: Query,
+    stream: Stream,
+    batches: Sequence[pa.Table],
+    begin: int | None = None,
+    until: int | None = None,
+) -> pa.Table:
     """The result of a query once all batches were read: every instance that ends at or before the final frontier.
 
     `begin` keeps the instances that start at or after it, `until` those that end at or before it (microseconds).
@@ -61,7 +67,9 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 def load_rows(db: duckdb.DuckDBPyConnection, table: str, stream: Stream, batches: Sequence[pa.Table]) -> None:
     """Create a table of all rows of a stream, `__ts` their instant, `__late` whether they came too late."""
-    db.execute(f"CREATE TEMP TABLE input (__batch BIGINT, {', '.join(f'{_quoted(c.name)} {c.type}' for c in stream.columns)})")
+    db.execute(
+        f"CREATE TEMP TABLE input (__batch BIGINT, {', '.join(f'{_quoted(c.name)} {c.type}' for c in stream.columns)})"
+    )
     for number, batch in enumerate(batches):
         _insert(db, stream, batch, number)
     time = f"epoch_us({_quoted(stream.time)})"
@@ -85,7 +93,9 @@ def _load(stream: Stream, batches: Sequence[pa.Table]) -> duckdb.DuckDBPyConnect
 
 def _insert(db: duckdb.DuckDBPyConnection, stream: Stream, batch: pa.Table, number: int) -> None:
     db.register("batch", pa.table({c.name: naive(batch.column(c.name)) for c in stream.columns}))
-    db.execute(f"INSERT INTO input SELECT {number}, {', '.join(_quoted(c.name) for c in stream.columns)} FROM batch")
+    db.execute(
+        f"INSERT INTO input SELECT {number}, {', '.join(_quoted(c.name) for c in stream.columns)} FROM batch"
+    )
     db.unregister("batch")
 
 
@@ -100,7 +110,9 @@ def _create_hits(db: duckdb.DuckDBPyConnection, query: Query) -> None:
     columns += [f"{x.sql} AS x{i}_{j}" for i, a in enumerate(query.calls) for j, x in enumerate(a.args)]
     columns += [f"{a.where.sql if a.where else 'true'} AS f{i}" for i, a in enumerate(query.calls)]
     # Columns of the stream win over aliases of the same name, so that `"k0"` in an expression is the stream's.
-    db.execute(f"CREATE TABLE hits AS SELECT {_list(columns, '__ts')} FROM seen WHERE __ts IS NOT NULL AND NOT __late AND {_where(query)}")
+    db.execute(
+        f"CREATE TABLE hits AS SELECT {_list(columns, '__ts')} FROM seen WHERE __ts IS NOT NULL AND NOT __late AND {_where(query)}"
+    )
 
 
 def _where(query: Query) -> str:
@@ -124,7 +136,10 @@ def _window_sql(query: Query, named: NamedWindow, begin: int | None, until: int 
 
 
 def _calls(aggregates: tuple[Aggregate, ...]) -> Iterable[str]:
-    return (f"{aggregate_sql(a, tuple(f'x{i}_{j}' for j in range(len(a.args))), f'f{i}')} AS a{i}" for i, a in enumerate(aggregates))
+    return (
+        f"{aggregate_sql(a, tuple(f'x{i}_{j}' for j in range(len(a.args))), f'f{i}')} AS a{i}"
+        for i, a in enumerate(aggregates)
+    )
 
 
 def _count(db: duckdb.DuckDBPyConnection, sql: str) -> int:

@@ -51,17 +51,25 @@ def late_rows_of_join(query: Query, streams: Mapping[str, Stream], batches: Batc
     """How many late rows a join would have counted, for each input that they would have come by."""
     with _load(query, streams, batches, NONE) as db:
         inputs = [i for i in query.inputs if i.is_stream]
-        return sum(_number(db, f"SELECT count(*) FROM {_source(query, i)} WHERE __late AND {_where(i)}") or 0 for i in inputs)
+        return sum(
+            _number(db, f"SELECT count(*) FROM {_source(query, i)} WHERE __late AND {_where(i)}") or 0
+            for i in inputs
+        )
 
 
-def _load(query: Query, streams: Mapping[str, Stream], batches: Batches, relations: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
+def _load(
+    query: Query, streams: Mapping[str, Stream], batches: Batches, relations: Mapping[str, pa.Table]
+) -> duckdb.DuckDBPyConnection:
     """A database with a table for each source: `source0`, ..., streams first."""
     db = connect()
     for i, name in enumerate(query.streams):
         load_rows(db, f"source{i}", streams[name], [b[name] for b in batches if name in b])
     for i, name in enumerate(query.relations, len(query.streams)):
         if name in relations:
-            db.register("relation", pa.table({n: naive(relations[name].column(n)) for n in relations[name].column_names}))
+            db.register(
+                "relation",
+                pa.table({n: naive(relations[name].column(n)) for n in relations[name].column_names}),
+            )
             db.execute(f"CREATE TABLE source{i} AS SELECT * FROM relation")
     return db
 
@@ -73,14 +81,18 @@ def _source(query: Query, source: QueryInput) -> str:
 def _create_input(db: duckdb.DuckDBPyConnection, query: Query, number: int, begin: Mapping[str, int]) -> None:
     """`input0`, ...: the rows of an input that count, with columns `"alias.column"`, their instants `__ts0`, and what aggregates read."""
     source = query.inputs[number]
-    names = [c for (c,) in db.execute(f"SELECT column_name FROM (DESCRIBE {_source(query, source)})").fetchall()]
+    names = [
+        c for (c,) in db.execute(f"SELECT column_name FROM (DESCRIBE {_source(query, source)})").fetchall()
+    ]
     columns = [f"{_quoted(n)} AS {_quoted(f'{source.alias}.{n}')}" for n in names if not n.startswith("__")]
     columns += [f"__ts AS __ts{number}"] if source.is_stream else []
     columns += [c for i, a in enumerate(query.aggregates) if a.input == number for c in _arguments(i, a)]
     conditions = [_where(source)]
     if source.is_stream:
         conditions += ["__ts IS NOT NULL", "NOT __late", *_begin_of_rows(query, source, begin)]
-    db.execute(f"CREATE TABLE input{number} AS SELECT {', '.join(columns)} FROM {_source(query, source)} WHERE {_all(conditions)}")
+    db.execute(
+        f"CREATE TABLE input{number} AS SELECT {', '.join(columns)} FROM {_source(query, source)} WHERE {_all(conditions)}"
+    )
 
 
 def _begin_of_rows(query: Query, source: QueryInput, begin: Mapping[str, int]) -> list[str]:
@@ -93,10 +105,14 @@ def _begin_of_rows(query: Query, source: QueryInput, begin: Mapping[str, int]) -
 def _create_rows(db: duckdb.DuckDBPyConnection, query: Query) -> None:
     """`joined`: every combination of rows that are in each other's windows."""
     times = ", ".join(f"__ts{n}" for n, i in enumerate(query.inputs) if i.is_stream)
-    bounds = [f"greatest({times}) - __ts{n} < {i.length}" for n, i in enumerate(query.inputs) if i.kind == RANGE]
+    bounds = [
+        f"greatest({times}) - __ts{n} < {i.length}" for n, i in enumerate(query.inputs) if i.kind == RANGE
+    ]
     slots = [f"floor_divide(__ts{n}, {i.length})" for n, i in enumerate(query.inputs) if i.kind == TUMBLE]
     bounds += [f"{slots[0]} = {s}" for s in slots[1:]]
-    db.execute(f"CREATE TABLE joined AS SELECT * FROM {_inputs(query)} WHERE {_all([*bounds, *_predicates(query)])}")
+    db.execute(
+        f"CREATE TABLE joined AS SELECT * FROM {_inputs(query)} WHERE {_all([*bounds, *_predicates(query)])}"
+    )
 
 
 def _create_groups(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int]) -> None:
@@ -115,7 +131,9 @@ def _combinations(query: Query) -> str:
     bounds += [f"__ts{n} >= t - {i.length}" for n, i in enumerate(query.inputs) if i.kind in (RANGE, TUMBLE)]
     columns = [f"{k.sql} AS k{i}" for i, k in enumerate(query.keys)]
     for number, aggregate in enumerate(query.aggregates):
-        columns += _arguments(number, aggregate) if aggregate.input is None else _argument_names(number, aggregate)
+        columns += (
+            _arguments(number, aggregate) if aggregate.input is None else _argument_names(number, aggregate)
+        )
     return f"SELECT {', '.join(['t', *columns])} FROM instants, {_inputs(query)} WHERE {_all([*bounds, *_predicates(query)])}"
 
 
@@ -125,10 +143,18 @@ def _changes(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int
     values = [o.sql for o in query.outputs if not {"window_end", DELETED} & o.expr.columns]
     shown = ", ".join(["*", *(f"{sql} AS v{i}" for i, sql in enumerate(values))])
     db.execute(f"CREATE TABLE valued AS SELECT {shown} FROM groups")
-    pairs = "valued x LEFT JOIN valued y ON " + " AND ".join(["y.t = x.t {}", *(f"x.{k} IS NOT DISTINCT FROM y.{k}" for k in keys)])
+    pairs = "valued x LEFT JOIN valued y ON " + " AND ".join(
+        ["y.t = x.t {}", *(f"x.{k} IS NOT DISTINCT FROM y.{k}" for k in keys)]
+    )
     before, after = pairs.format(f"- {query.every}"), pairs.format(f"+ {query.every}")
     changed = " OR ".join(["y.t IS NULL", *(f"x.v{i} IS DISTINCT FROM y.v{i}" for i in range(len(values)))])
-    gone = ", ".join([*(f"x.{k}" for k in keys), f"make_timestamp(x.t + {query.every}) AS window_end", f"true AS {DELETED}"])
+    gone = ", ".join(
+        [
+            *(f"x.{k}" for k in keys),
+            f"make_timestamp(x.t + {query.every}) AS window_end",
+            f"true AS {DELETED}",
+        ]
+    )
     return (
         f"(SELECT x.*, false AS {DELETED} FROM {before} WHERE {changed} UNION ALL BY NAME "
         f"SELECT {gone} FROM {after} WHERE y.t IS NULL AND x.t < {max(instants, default=0)})"
@@ -152,13 +178,20 @@ def _instants(query: Query, least: int | None, last: int | None, begin: Mapping[
 
 def _least(db: duckdb.DuckDBPyConnection, query: Query) -> int | None:
     """The event time of the first row of any input."""
-    found = [_number(db, f"SELECT min(__ts{n}) FROM input{n}") for n, i in enumerate(query.inputs) if i.is_stream]
+    found = [
+        _number(db, f"SELECT min(__ts{n}) FROM input{n}") for n, i in enumerate(query.inputs) if i.is_stream
+    ]
     return min((t for t in found if t is not None), default=None)
 
 
-def _last(db: duckdb.DuckDBPyConnection, query: Query, streams: Mapping[str, Stream], until: int | None) -> int | None:
+def _last(
+    db: duckdb.DuckDBPyConnection, query: Query, streams: Mapping[str, Stream], until: int | None
+) -> int | None:
     """The query's frontier, or `until` where that is earlier; None where a stream has had no row."""
-    found = [_number(db, f"SELECT max(__ts) - {streams[s].delay} FROM source{n}") for n, s in enumerate(query.streams)]
+    found = [
+        _number(db, f"SELECT max(__ts) - {streams[s].delay} FROM source{n}")
+        for n, s in enumerate(query.streams)
+    ]
     frontiers = [t for t in found if t is not None]
     return min([*frontiers, *([] if until is None else [until])]) if len(frontiers) == len(found) else None
 

@@ -103,7 +103,10 @@ def parse_stream_script(text: str, origin: str = "script") -> Script:
     """Parse the text of a `.stream` file; `origin` names it in errors."""
     lines = text.splitlines()
     marks = [i for i, line in enumerate(lines) if line.startswith("---")]
-    sections = [_section(lines, start, end, origin) for start, end in zip(marks, [*marks[1:], len(lines)], strict=True)]
+    sections = [
+        _section(lines, start, end, origin)
+        for start, end in zip(marks, [*marks[1:], len(lines)], strict=True)
+    ]
     steps = tuple(s for s in sections if not isinstance(s, Expect | StaticRows))
     expects = tuple(s for s in sections if isinstance(s, Expect))
     tables = tuple(s for s in sections if isinstance(s, StaticRows))
@@ -123,7 +126,10 @@ def _section(lines: list[str], start: int, end: int, origin: str) -> Step | Expe
         case ["table", table]:
             return StaticRows(table, rows)
         case ["restart" | "abort", *_] if rows:
-            raise DataError(f"{origin}:{rows[0].number}: rows stand below {words[0]}", "put them below a '--- batch STREAM' line")
+            raise DataError(
+                f"{origin}:{rows[0].number}: rows stand below {words[0]}",
+                "put them below a '--- batch STREAM' line",
+            )
         case ["restart"]:
             return Restart()
         case ["abort", point]:
@@ -137,7 +143,9 @@ _MARKS = "write '--- table TABLE', '--- batch STREAM', '--- restart', '--- abort
 def _check_once(names: list[str], what: str, origin: str, mark: str) -> None:
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
-        raise DataError(f"{origin}: {what.format(twice)} is stated twice", f"join both '--- {mark}' parts into one")
+        raise DataError(
+            f"{origin}: {what.format(twice)} is stated twice", f"join both '--- {mark}' parts into one"
+        )
 
 
 def _rows(lines: list[str], start: int, end: int, origin: str) -> Iterator[Line]:
@@ -157,7 +165,10 @@ def parse_fields(line: str, place: str = "line") -> tuple[str | None, ...]:
     while True:
         found = _FIELD.match(line, at)
         if not found:
-            raise DataError(f"{place}: a field is not closed or has text around its quotes: {line!r}", "write '' for a quote inside a text")
+            raise DataError(
+                f"{place}: a field is not closed or has text around its quotes: {line!r}",
+                "write '' for a quote inside a text",
+            )
         fields.append(_field(found, place))
         if found[3] == "":
             return tuple(fields)

@@ -38,7 +38,12 @@ class WorkloadCase:
 
     def script(self) -> str:
         """The case as a `.stream` script, to be kept as a file."""
-        parts = [line for s, tables in zip(self.streams, self.batches, strict=True) for t in tables for line in _batch_lines(s, t)]
+        parts = [
+            line
+            for s, tables in zip(self.streams, self.batches, strict=True)
+            for t in tables
+            for line in _batch_lines(s, t)
+        ]
         return "\n".join([self.sql, *parts]) + "\n"
 
     def __repr__(self) -> str:
@@ -56,7 +61,9 @@ def workloads(draw: DrawFn, max_streams: int = 1, max_queries: int = 4) -> Workl
     drawn = [draw(_fed_streams(f"s{i}", unit)) for i in range(draw(st.integers(1, max_streams)))]
     sources = [source for source, _ in drawn]
     queries = draw(st.lists(st.sampled_from(sources).flatmap(query_texts), min_size=1, max_size=max_queries))
-    return WorkloadCase(tuple(s.stream for s in sources), tuple(batches for _, batches in drawn), tuple(queries))
+    return WorkloadCase(
+        tuple(s.stream for s in sources), tuple(batches for _, batches in drawn), tuple(queries)
+    )
 
 
 @st.composite
@@ -79,7 +86,9 @@ def _timed_rows(draw: DrawFn, columns: Sequence[Field], now: int, unit: int) -> 
     batches = []
     for size in draw(st.lists(st.sampled_from([0, 1, 3, 6, 10]), min_size=2, max_size=6)):
         now += draw(st.integers(0, 15)) * unit
-        times = with_nulls(st.builds(instant, st.just(now), st.integers(-12, 12).map(lambda n: n * unit), NUDGES))
+        times = with_nulls(
+            st.builds(instant, st.just(now), st.integers(-12, 12).map(lambda n: n * unit), NUDGES)
+        )
         rows = [(*draw(values), draw(times)) for _ in range(size)]
         batches.append(rows + rows[: draw(st.sampled_from([0, 0, 1, 3]))])
     return batches

@@ -40,7 +40,9 @@ class Remembering(WindowPlanner):
     def join(self, query: Query) -> JoinChoice:
         """The plan of a join query."""
         evaluate = "delta" if may_evaluate(query, "delta") else "expiry"
-        return WindowPlanner(replace(self.config, early_aggregation="LAP", evaluate=evaluate), self.known).join(query)
+        return WindowPlanner(
+            replace(self.config, early_aggregation="LAP", evaluate=evaluate), self.known
+        ).join(query)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class Kept:
 def run(root: Path, engine: LocalEngine, bound: Bound, fed: list[dict[str, pa.Table]]) -> Iterator[Kept]:
     """Feed micro-batches; what is kept after each."""
     for batch in fed:
-        engine.batch([(s, str(write_batches(root / "in" / s, bound.streams[s], [t])[0])) for s, t in batch.items()])
+        engine.batch(
+            [(s, str(write_batches(root / "in" / s, bound.streams[s], [t])[0])) for s, t in batch.items()]
+        )
         files, on_disk = engine.runner.manifest.files, len(list((root / "run" / "state").rglob("*.arrow")))
         rows: Counter[str] = Counter()
         for file in files:
@@ -67,7 +71,11 @@ def run(root: Path, engine: LocalEngine, bound: Bound, fed: list[dict[str, pa.Ta
 def most_rows(queries: list[Query]) -> float:
     """Rate times window of every input, and the groups of all instants in a window."""
     inputs = [i for q in queries if q.every for i in q.inputs if i.length is not None]
-    sides = [RATE * SHARES[i.source] * (i.length / SECOND + SLACK) * (PARTITIONS if i.source == WHOLE else 1) for i in inputs if i.length]
+    sides = [
+        RATE * SHARES[i.source] * (i.length / SECOND + SLACK) * (PARTITIONS if i.source == WHOLE else 1)
+        for i in inputs
+        if i.length
+    ]
     return sum(sides) + GROUPS * INSTANTS * PARTITIONS
 
 
@@ -75,7 +83,9 @@ def most_files(queries: list[Query]) -> int:
     """A file for every partition, batch in the window and input, and as many for results."""
     inputs = [i for q in queries if q.every for i in q.inputs if i.length is not None]
     sides = [math.ceil((i.length / SECOND + SLACK) / SPAN) for i in inputs if i.length]
-    return PARTITIONS * (sum(sides) + sum(1 for q in queries if q.every) * math.ceil((LONGEST + SLACK) / SPAN))
+    return PARTITIONS * (
+        sum(sides) + sum(1 for q in queries if q.every) * math.ceil((LONGEST + SLACK) / SPAN)
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +99,12 @@ def test_state_stops_growing(planner: WindowPlanner, evaluations: set[str] | Non
     queries = [q for q in bound.queries.values() if not q.windows]
     write_tables(tmp_path / "in", {"member": member()})
     engine = LocalEngine(
-        tmp_path / "run", tuple(bound.streams.values()), tuple(queries), planner, PARTITIONS, relations=tuple(bound.relations.values())
+        tmp_path / "run",
+        tuple(bound.streams.values()),
+        tuple(queries),
+        planner,
+        PARTITIONS,
+        relations=tuple(bound.relations.values()),
     )
     fed = list(batches(BATCHES, RATE, SPAN))
     kept = list(run(tmp_path, engine, bound, fed))
@@ -98,7 +113,9 @@ def test_state_stops_growing(planner: WindowPlanner, evaluations: set[str] | Non
     assert third * SPAN > LONGEST + SLACK
     middle, last = kept[third:-third], kept[-third:]
     for fragment in {f for k in kept for f in k.rows}:
-        assert max(k.rows[fragment] for k in last) <= 1.1 * max(k.rows[fragment] for k in middle) + 10, fragment
+        assert max(k.rows[fragment] for k in last) <= 1.1 * max(k.rows[fragment] for k in middle) + 10, (
+            fragment
+        )
     for what in ("bytes", "files"):
         assert max(getattr(k, what) for k in last) <= 1.1 * max(getattr(k, what) for k in middle), what
     assert max(k.rows.total() for k in kept) <= most_rows(queries)

@@ -19,6 +19,8 @@ from thalweg.errors import EnvironmentProblem, InternalError
         (("run", "nowhere/app.sql"), "nowhere/app.sql: no such file"),
         (("explain", "."), ".: a directory, not a script"),
         (("status", "."), "no session directory"),
+        (("status", "/dev/null"), "/dev/null: no session directory"),
+        (("results", "/dev/null", "q"), "/dev/null: no session directory"),
     ],
 )
 def test_mistakes_on_the_command_line(thalweg, args, message):
@@ -37,7 +39,10 @@ def test_a_missing_script_names_its_neighbours(thalweg, script):
 def test_a_script_that_is_no_text(thalweg, tmp_path):
     (tmp_path / "app.sql").write_bytes(b"SHOW \xff\xfe")
     said = thalweg("run", "app.sql")
-    assert (said.exit_code, said.stderr) == (1, "error: app.sql: not UTF-8 text (byte 5)\n  hint: save the script as UTF-8\n")
+    assert (said.exit_code, said.stderr) == (
+        1,
+        "error: app.sql: not UTF-8 text (byte 5)\n  hint: save the script as UTF-8\n",
+    )
 
 
 def test_wrong_sql_is_shown_in_its_place(thalweg, script):
@@ -75,7 +80,10 @@ def test_the_environment_is_exit_code_2(thalweg, monkeypatch):
 
     monkeypatch.setattr("thalweg.cli.status.show_status", refuse)
     said = thalweg("status", "x")
-    assert (said.exit_code, said.stderr) == (2, "error: Spark needs Java 17 or later, and there is none\n  hint: install it\n")
+    assert (said.exit_code, said.stderr) == (
+        2,
+        "error: Spark needs Java 17 or later, and there is none\n  hint: install it\n",
+    )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -6,9 +6,13 @@ import pytest
 from thalweg.sql.statements import CreateStream, parse_script
 
 
-@pytest.mark.parametrize(("workload", "streams"), [("nexmark", ["person", "auction", "bid"]), ("sensors", ["reading"])])
+@pytest.mark.parametrize(
+    ("workload", "streams"), [("nexmark", ["person", "auction", "bid"]), ("sensors", ["reading"])]
+)
 def test_the_output_is_a_script_that_declares_what_was_written(thalweg, tmp_path, workload, streams):
-    said = thalweg("generate", workload, "--events", 1000, "--events-per-file", 400, "--disorder", 2, "--out", "data")
+    said = thalweg(
+        "generate", workload, "--events", 1000, "--events-per-file", 400, "--disorder", 2, "--out", "data"
+    )
     assert said.exit_code == 0
     assert said.stdout.startswith(f"-- 1,000 events in {3 * len(streams)} files under data (")
     statements = parse_script(said.stdout)

@@ -7,7 +7,7 @@ import pytest
 import thalweg as thalweg_package
 from thalweg import __version__
 
-COMMANDS = ("demo", "run", "explain", "generate", "status", "calibrate", "help", "version")
+COMMANDS = ("demo", "run", "serve", "sql", "explain", "generate", "status", "calibrate", "help", "version")
 
 
 def test_without_arguments_the_commands_are_listed(thalweg):
@@ -45,7 +45,10 @@ def test_the_version_alone(thalweg):
 def test_the_reference_and_its_parts(thalweg):
     whole = thalweg("help").stdout
     assert whole.startswith("# The SQL") and "## Joins" in whole
-    assert "`REGEXP_EXTRACT`" in thalweg("help", "functions").stdout and "## " not in thalweg("help", "functions").stdout
+    assert (
+        "`REGEXP_EXTRACT`" in thalweg("help", "functions").stdout
+        and "## " not in thalweg("help", "functions").stdout
+    )
     assert "`MAX_BY(x, y)`" in thalweg("help", "aggregates").stdout
     for topic in ("streams", "tables", "queries", "joins", "looking"):
         assert thalweg("help", topic).stdout.startswith("## ")
@@ -54,5 +57,9 @@ def test_the_reference_and_its_parts(thalweg):
 
 
 def test_hints_cite_what_the_package_has():
-    cited = [p for p in Path(thalweg_package.__file__).parent.rglob("*.py") if '"docs/' in p.read_text() or "docs/sql.md" in p.read_text()]
+    cited = [
+        p
+        for p in Path(thalweg_package.__file__).parent.rglob("*.py")
+        if '"docs/' in p.read_text() or "docs/sql.md" in p.read_text()
+    ]
     assert [p.name for p in cited] == ["reference.py"]

@@ -32,7 +32,9 @@ def session(tmp_path: Path) -> LocalSession:
     """Ten queries in one pool, one of which has a directory of its own, after three batches."""
     session = LocalSession(tmp_path / "run", 1)
     session.set("plan.sharing", "all")
-    session.sql(f"CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{tmp_path / 'in'}', time = 'at')")
+    session.sql(
+        f"CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{tmp_path / 'in'}', time = 'at')"
+    )
     for i in range(9):
         session.query(SELECT.format(i), name=f"q{i}")
     session.sql(f"CREATE QUERY own {ONE_MORE.format(tmp_path / 'own')}")
@@ -42,7 +44,9 @@ def session(tmp_path: Path) -> LocalSession:
 
 
 def results(*args: str) -> bytes:
-    return subprocess.run([sys.executable, "-m", "thalweg", "results", *args], capture_output=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-m", "thalweg", "results", *args], capture_output=True, check=True
+    ).stdout
 
 
 def test_every_format_has_the_rows_of_the_query(session: LocalSession, tmp_path: Path) -> None:
@@ -74,12 +78,31 @@ def test_damage_of_a_shared_file_is_told_whatever_it_hits(session: LocalSession,
 
 
 def test_an_unknown_query_is_told_with_those_there_are(session: LocalSession, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "thalweg", "results", str(tmp_path / "run"), "nobody"], capture_output=True, text=True)
-    assert done.returncode == 1 and "no query nobody" in done.stderr and "own, q0, q1, q2" in done.stderr and "Traceback" not in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "thalweg", "results", str(tmp_path / "run"), "nobody"],
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        done.returncode == 1
+        and "no query nobody" in done.stderr
+        and "own, q0, q1, q2" in done.stderr
+        and "Traceback" not in done.stderr
+    )
 
 
 def test_results_can_be_followed(session: LocalSession, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "thalweg", "results", str(tmp_path / "run"), "q2", "--format", "csv", "--follow"]
+    command = [
+        sys.executable,
+        "-m",
+        "thalweg",
+        "results",
+        str(tmp_path / "run"),
+        "q2",
+        "--format",
+        "csv",
+        "--follow",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = [process.stdout.readline() for _ in range(5)]

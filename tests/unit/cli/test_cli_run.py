@@ -23,18 +23,33 @@ from thalweg.cli.signals import StopWish
 from thalweg.errors import UsageError
 from thalweg.generate.demo import Demo
 from thalweg.model.query import windowed
+from thalweg.model.recorded import Failure
 from thalweg.model.target import target_of
 from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
+from thalweg.state.manifest import SetAside
 
 
 def batch(**facts):
     """What a batch tells its listeners."""
-    known = {"batch": 3, "rows": 1000, "late": 2, "seconds": 0.5, "state_bytes": 5000, "frontiers": {"bid": 0}, "published": ()}
+    known = {
+        "batch": 3,
+        "rows": 1000,
+        "late": 2,
+        "seconds": 0.5,
+        "state_bytes": 5000,
+        "frontiers": {"bid": 0},
+        "published": (),
+        "failed": (),
+        "bad_rows": 0,
+        "bad_files": 0,
+        "set_aside": (),
+    }
     return SimpleNamespace(**{**known, **facts})
 
 
 @pytest.mark.parametrize(
-    ("script", "directory"), [("app.sql", "thalweg-app"), ("a/my app.v2.sql", "thalweg-my-app.v2"), ("…", "thalweg-app")]
+    ("script", "directory"),
+    [("app.sql", "thalweg-app"), ("a/my app.v2.sql", "thalweg-my-app.v2"), ("…", "thalweg-app")],
 )
 def test_the_default_directory(script, directory):
     assert default_directory(Path(script)) == Path(directory)
@@ -48,6 +63,26 @@ def test_progress_adds_up():
     assert progress.rate == 2000
 
 
+def test_progress_tells_of_a_query_that_failed(capsys):
+    failure = Failure(
+        windowed("q", "bid", (), (), (), (), ()),
+        "out/q",
+        3,
+        "",
+        7,
+        "EnvironmentProblem",
+        "out/q: not a directory",
+    )
+    with RunProgress(Screen()) as progress:
+        progress.batch(batch(failed=(failure,)))
+        progress.batch(batch())
+    assert progress.failed == (failure,)
+    assert (
+        capsys.readouterr().err
+        == "query q failed and was stopped, the others go on: out/q: not a directory\n"
+    )
+
+
 def test_progress_is_told_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
     with RunProgress(Screen()) as progress:
         progress.batch(batch())
@@ -56,7 +91,25 @@ def test_progress_is_told_now_and_then_where_there_is_no_terminal(capsys, monkey
         progress.batch(batch())
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "2,000 events · 2 batches · 2,000 events/s · 4 late · state 5.0 kB · frontier 1970-01-01 00:00:00\n"
+    assert (
+        said.err
+        == "2,000 events · 2 batches · 2,000 events/s · 4 late · state 5.0 kB · frontier 1970-01-01 00:00:00\n"
+    )
+
+
+def test_what_is_set_aside_is_told_at_once_and_counted(capsys, monkeypatch):
+    aside = (
+        SetAside("bid", "/in/0.csv", "is no BIGINT", "row 2", "price", "1.5\x1b[2J"),
+        SetAside("bid", "/in/1.csv", "it is empty"),
+    )
+    with RunProgress(Screen()) as progress:
+        progress.batch(batch(bad_rows=3, bad_files=1, set_aside=aside))
+        assert capsys.readouterr().err == (
+            "warning: a row of stream bid is set aside: /in/0.csv: row 2: 1.5\\x1b[2J in column price is no BIGINT\n"
+        )
+        monkeypatch.setattr("thalweg.cli.progress.EVERY", 0)
+        progress.batch(batch(bad_rows=1, set_aside=aside[:1]))
+    assert " · 4 late · 4 rows and 1 file set aside · state " in capsys.readouterr().err
 
 
 def test_asking_to_stop_twice_is_asking_once():
@@ -83,7 +136,9 @@ def test_a_run_that_ended_by_itself_leaves_signals_alone():
 def test_a_reader_that_has_left_is_no_error():
     """As in `thalweg ... | head -1`: the first line is read, the others go nowhere."""
     program = "from thalweg.cli.screen import Screen; s = Screen(); [s.say('x' * 1000) for _ in range(300)]; s.note(f'unread: {s.unread}')"
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None and process.stderr is not None
     assert process.stdout.readline() == "x" * 1000 + "\n"
     process.stdout.close()
@@ -114,7 +169,9 @@ def test_new_rows_of_console_queries_are_printed(console, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "shown: batch 3, 30 rows"
     assert len(lines) == 1 + 2 + 20 + 2
-    assert lines[-2].startswith("... 10 more rows in ") and lines[-2].endswith("session/results/shown (--rows 0 prints all)")
+    assert lines[-2].startswith("... 10 more rows in ") and lines[-2].endswith(
+        "session/results/shown (--rows 0 prints all)"
+    )
 
 
 def test_all_rows_of_console_queries(console, capsys):
@@ -129,7 +186,9 @@ def test_the_demo_makes_its_directory_anew(tmp_path):
     demo.prepare()
     assert not demo.session.exists()
     statements = parse_script(demo.script.read_text())
-    assert all(str(s.stream.path).startswith(str(demo.data)) for s in statements if isinstance(s, CreateStream))
+    assert all(
+        str(s.stream.path).startswith(str(demo.data)) for s in statements if isinstance(s, CreateStream)
+    )
     assert sum(isinstance(s, CreateQuery) for s in statements) == 5
 
 

@@ -48,12 +48,22 @@ def test_numbers_that_are_names_have_no_separators():
 
 def test_numbers_stand_at_the_right(capsys):
     Screen().table(draw(("name", "count"), [("a", 1), ("bb", 12345)]))
-    assert capsys.readouterr().out.splitlines() == ["name    count", "─────────────", "a           1", "bb     12,345"]
+    assert capsys.readouterr().out.splitlines() == [
+        "name    count",
+        "─────────────",
+        "a           1",
+        "bb     12,345",
+    ]
 
 
 def test_grouping_keys_are_names(capsys):
-    outputs = (output("auction", 'CAST("k0" AS BIGINT)', "BIGINT"), output("n", 'CAST("a0" AS BIGINT)', "BIGINT"))
-    query = windowed("q", "bid", (), (Text('"auction"', "BIGINT"),), (NamedWindow("w", Window(1, 1)),), (), outputs)
+    outputs = (
+        output("auction", 'CAST("k0" AS BIGINT)', "BIGINT"),
+        output("n", 'CAST("a0" AS BIGINT)', "BIGINT"),
+    )
+    query = windowed(
+        "q", "bid", (), (Text('"auction"', "BIGINT"),), (NamedWindow("w", Window(1, 1)),), (), outputs
+    )
     Screen().table(draw_results(query, pa.table({"auction": [12345], "n": [67890]})))
     assert capsys.readouterr().out.splitlines()[-1].split() == ["12345", "67,890"]
 
@@ -72,4 +82,8 @@ def test_times_that_python_has_no_value_for(capsys):
     Screen().table(draw_results(query, results))
     print_results("q", 1, results)
     shown = capsys.readouterr().out
-    assert shown.count("10000-01-01 00:00:00") == 6 and shown.count("0000-12-31 23:59:59.999999") == 6 and "10183-" in shown
+    assert (
+        shown.count("10000-01-01 00:00:00") == 6
+        and shown.count("0000-12-31 23:59:59.999999") == 6
+        and "10183-" in shown
+    )

@@ -49,11 +49,18 @@ class Lines:
         return Staged(self.address, token, f"{batch}/{number}")
 
     def commit(self, staged: Sequence[Staged]) -> None:
-        known = {json.loads(line)["of"] for line in self.file.read_text().splitlines()} if self.file.exists() else set()
+        known = (
+            {json.loads(line)["of"] for line in self.file.read_text().splitlines()}
+            if self.file.exists()
+            else set()
+        )
         new = [s for s in staged if s.shown not in known]
         if new:
             with self.file.open("a") as file:
-                file.writelines(json.dumps({"of": s.shown, "v": json.loads((self.root / s.token).read_text())}) + "\n" for s in new)
+                file.writelines(
+                    json.dumps({"of": s.shown, "v": json.loads((self.root / s.token).read_text())}) + "\n"
+                    for s in new
+                )
 
     def recover(self, staged: Sequence[Staged]) -> None:
         self.commit(staged)
@@ -64,7 +71,11 @@ class Lines:
 
 
 def values(file: Path) -> list[int]:
-    return sorted(v for line in file.read_text().splitlines() for v in json.loads(line)["v"]) if file.exists() else []
+    return (
+        sorted(v for line in file.read_text().splitlines() for v in json.loads(line)["v"])
+        if file.exists()
+        else []
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +115,9 @@ def test_the_engine_writes_to_it(tmp_path: Path) -> None:
     engine = Engine(tmp_path / "run", (stream,), queries, planner_for(Config(), None), durable=True)
     for batch in range(3):
         at = pa.array([batch * 1_000_000 + i * 1000 for i in range(10 + batch)], pa.timestamp("us"))
-        (path,) = write_batches(tmp_path / "in", stream, [pa.table({"v": pa.array(range(10 + batch)), "at": at})])
+        (path,) = write_batches(
+            tmp_path / "in", stream, [pa.table({"v": pa.array(range(10 + batch)), "at": at})]
+        )
         engine.batch([("s", str(path))])
         engine.restart()
         assert engine.runner.manifest.batch == batch

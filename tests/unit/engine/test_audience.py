@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.engine.audience import Audience
-from thalweg.engine.runner import BatchProgress
+from thalweg.engine.progress import BatchProgress
 from thalweg.model.settings import Config
 from thalweg.optimizer.planner import planner_for
 from thalweg.sql.statements import CreateStream, parse_statement
@@ -57,7 +57,9 @@ def _waited(event: threading.Event) -> None:
 
 
 def test_a_batch_is_committed_whatever_its_listeners_do(tmp_path: Path) -> None:
-    declared = parse_statement("CREATE STREAM s (v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')")
+    declared = parse_statement(
+        "CREATE STREAM s (v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')"
+    )
     assert isinstance(declared, CreateStream)
     engine = LocalEngine(tmp_path, (declared.stream,), (), planner_for(Config()))
     stuck, heard = threading.Event(), []

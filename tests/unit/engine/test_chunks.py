@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.connectors.reading.footers import check_footers
-from thalweg.engine.kernel.chunks import check_file, check_times, files_sql, scan_sql
+from thalweg.engine.kernel.chunks import check_times, files_sql, scan_sql
 from thalweg.engine.kernel.connection import Reach, clean_message, permit, run
+from thalweg.engine.kernel.judging import check_file
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.errors import DataError
 from thalweg.model.stream import Stream
@@ -32,14 +33,18 @@ AT = datetime(2024, 12, 31, 10, tzinfo=UTC)
 
 def stream(columns: str, format: str = "parquet", **options: str) -> Stream:
     given = "".join(f", {k} = '{v}'" for k, v in options.items())
-    made = parse_statement(f"CREATE STREAM s ({columns}, at TIMESTAMP) WITH (format = '{format}', path = 'd', time = 'at'{given})")
+    made = parse_statement(
+        f"CREATE STREAM s ({columns}, at TIMESTAMP) WITH (format = '{format}', path = 'd', time = 'at'{given})"
+    )
     assert isinstance(made, CreateStream)
     return made.stream
 
 
 def parquet(path: Path, values: pa.Array, zone: str | None = "UTC", name: str = "a") -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({name: values, "at": pa.array([AT] * len(values), pa.timestamp("us", zone))}), path)
+    pq.write_table(
+        pa.table({name: values, "at": pa.array([AT] * len(values), pa.timestamp("us", zone))}), path
+    )
     return str(path)
 
 
@@ -50,7 +55,9 @@ def text(path: Path, content: str) -> str:
 
 def read(declared: Stream, *paths: str) -> list[tuple[Any, ...]]:
     names = ", ".join('"' + c.name.replace('"', '""') + '"' for c in declared.columns if c.name != "at")
-    return run(f'SELECT {names}, "__time" FROM ({scan_sql(declared, files_sql(declared, paths))}) ORDER BY ALL')
+    return run(
+        f'SELECT {names}, "__time" FROM ({scan_sql(declared, files_sql(declared, paths))}) ORDER BY ALL'
+    )
 
 
 MICROS = int(AT.timestamp() * 1e6)
@@ -61,11 +68,17 @@ MICROS = int(AT.timestamp() * 1e6)
     [
         ("DOUBLE", pa.array([2], pa.int32()), pa.array([1.75])),
         ("DOUBLE", pa.array([2], pa.float32()), pa.array([123456789.123])),
-        ("DECIMAL(10,2)", pa.array([2], pa.decimal128(10, 0)), pa.array([Decimal("1.75")], pa.decimal128(10, 2))),
+        (
+            "DECIMAL(10,2)",
+            pa.array([2], pa.decimal128(10, 0)),
+            pa.array([Decimal("1.75")], pa.decimal128(10, 2)),
+        ),
         ("BIGINT", pa.array([2], pa.int32()), pa.array([2**40], pa.int64())),
     ],
 )
-def test_types_of_one_file_are_not_those_of_another(tmp_path: Path, type_: str, first: pa.Array, second: pa.Array) -> None:
+def test_types_of_one_file_are_not_those_of_another(
+    tmp_path: Path, type_: str, first: pa.Array, second: pa.Array
+) -> None:
     declared = stream(f"a {type_}")
     paths = [parquet(tmp_path / "0.parquet", first), parquet(tmp_path / "1.parquet", second)]
     together = read(declared, *paths)
@@ -75,7 +88,9 @@ def test_types_of_one_file_are_not_those_of_another(tmp_path: Path, type_: str, 
 
 def test_times_with_and_without_a_zone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
-    paths = [parquet(tmp_path / f"{zone}.parquet", pa.array([1]), zone) for zone in ("UTC", None, "Asia/Tokyo")]
+    paths = [
+        parquet(tmp_path / f"{zone}.parquet", pa.array([1]), zone) for zone in ("UTC", None, "Asia/Tokyo")
+    ]
     assert {time for _, time in read(stream("a BIGINT"), *paths)} == {MICROS}
 
 
@@ -86,7 +101,9 @@ def test_the_name_of_a_folder_is_no_column(tmp_path: Path, format: str) -> None:
     if format == "parquet":
         path = parquet(folder / "0.parquet", pa.array([1]))
     else:
-        line = "a,at\n1,2024-12-31 10:00:00\n" if format == "csv" else '{"a": 1, "at": "2024-12-31 10:00:00"}\n'
+        line = (
+            "a,at\n1,2024-12-31 10:00:00\n" if format == "csv" else '{"a": 1, "at": "2024-12-31 10:00:00"}\n'
+        )
         path = text(folder / f"0.{format}", line)
     assert read(stream("a BIGINT", format), path) == [(1, MICROS)]
 
@@ -95,7 +112,11 @@ def test_distance_from_utc_in_texts(tmp_path: Path) -> None:
     times = ("2024-12-31T12:00:00+02:00", "2024-12-31 10:00:00", "2024-12-31T10:00:00Z")
     lines = text(tmp_path / "0.csv", "\n".join(["a,at", *(f"1,{t}" for t in times)]))
     objects = text(tmp_path / "0.json", "\n".join(f'{{"a": 1, "at": "{t}"}}' for t in times))
-    assert read(stream("a BIGINT", "csv"), lines) == read(stream("a BIGINT", "json"), objects) == [(1, MICROS)] * 3
+    assert (
+        read(stream("a BIGINT", "csv"), lines)
+        == read(stream("a BIGINT", "json"), objects)
+        == [(1, MICROS)] * 3
+    )
 
 
 def test_csv_files_with_other_columns_and_another_order(tmp_path: Path) -> None:
@@ -114,9 +135,13 @@ def test_options_of_json(tmp_path: Path) -> None:
 def test_json_of_another_schema_is_a_bad_file(tmp_path: Path) -> None:
     path = text(tmp_path / "0.json", '{"foo": 1}\n{"foo": 2}\n')
     for refuse in (lambda s: check_file(s, path), lambda s: check_times(s, [path])):
-        with pytest.raises(DataError, match=r"0\.json: can't be read as stream s: no row of it has a value of at"):
+        with pytest.raises(
+            DataError, match=r"0\.json: can't be read as stream s: no row of it has a value of at"
+        ):
             refuse(stream("a BIGINT", "json"))
-    check_times(stream("a BIGINT", "json"), [text(tmp_path / "1.json", '{"foo": 1}\n{"at": "2024-12-31 10:00:00"}\n')])
+    check_times(
+        stream("a BIGINT", "json"), [text(tmp_path / "1.json", '{"foo": 1}\n{"at": "2024-12-31 10:00:00"}\n')]
+    )
 
 
 def test_a_column_of_any_name(tmp_path: Path) -> None:
@@ -128,7 +153,7 @@ def test_what_is_wrong_with_a_line(tmp_path: Path) -> None:
     declared = stream("a BIGINT", "csv")
     with pytest.raises(DataError) as caught:
         check_file(declared, text(tmp_path / "0.csv", "a,at\n1,2024-12-31 10:00:00\nx,2024-12-31 10:00:00\n"))
-    assert "line 3" in caught.value.message and '"x"' in caught.value.message
+    assert "row 2: x in column a is no BIGINT" in caught.value.message
 
 
 def test_a_table_with_a_bad_file_is_named(tmp_path: Path) -> None:
@@ -141,7 +166,9 @@ def test_a_table_with_a_bad_file_is_named(tmp_path: Path) -> None:
 
 
 def csv(tmp_path: Path, lines: str, name: str = "0.csv") -> str:
-    return text(tmp_path / name, "t,v,at\n" + "".join(f"{line},2024-12-31 10:00:00\n" for line in lines.splitlines()))
+    return text(
+        tmp_path / name, "t,v,at\n" + "".join(f"{line},2024-12-31 10:00:00\n" for line in lines.splitlines())
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,8 +184,13 @@ def csv(tmp_path: Path, lines: str, name: str = "0.csv") -> str:
 def test_csv_is_what_it_is_declared_to_be(tmp_path: Path, lines: str, values: list[str] | None) -> None:
     declared = stream("t STRING, v BIGINT", "csv")
     if values is None:
-        path = text(tmp_path / "0.csv", "t,v,at\n" + "x,1,2024-12-31 10:00:00\n" * 30_000 + '"x,""y\n",2,2024-12-31 10:00:00\n')
-        found = run(f"SELECT t, count(*) FROM ({scan_sql(declared, files_sql(declared, [path]))}) GROUP BY t ORDER BY t")
+        path = text(
+            tmp_path / "0.csv",
+            "t,v,at\n" + "x,1,2024-12-31 10:00:00\n" * 30_000 + '"x,""y\n",2,2024-12-31 10:00:00\n',
+        )
+        found = run(
+            f"SELECT t, count(*) FROM ({scan_sql(declared, files_sql(declared, [path]))}) GROUP BY t ORDER BY t"
+        )
         assert found == [("x", 30_000), ('x,"y\n', 1)]
     else:
         assert [row[0] for row in read(declared, csv(tmp_path, lines))] == values
@@ -213,11 +245,15 @@ def test_a_value_that_does_not_fit_is_none(tmp_path: Path, type_: str, value: st
     if format == "csv":
         path = text(tmp_path / "0.csv", "a,at\n" + "".join(f"{v},2024-12-31 10:00:00\n" for v in lines))
     else:
-        path = text(tmp_path / "0.json", "".join(f'{{"a": {v}, "at": "2024-12-31 10:00:00"}}\n' for v in lines))
+        path = text(
+            tmp_path / "0.json", "".join(f'{{"a": {v}, "at": "2024-12-31 10:00:00"}}\n' for v in lines)
+        )
     declared = stream(f"a {type_}", format)
     with pytest.raises(duckdb.Error):
         read(declared, path)
-    with pytest.raises(DataError, match=rf"0\.{format}: can't be read as stream s: .*(row 2|line [23])") as caught:
+    with pytest.raises(
+        DataError, match=rf"0\.{format}: can't be read as stream s: .*(row 2|line [23])"
+    ) as caught:
         check_file(declared, path)
     assert "column" in caught.value.message and caught.value.hint is not None
 
@@ -259,7 +295,10 @@ def test_digits_far_behind_the_point_count(tmp_path: Path) -> None:
 def test_a_column_that_a_csv_file_lacks_is_named(tmp_path: Path) -> None:
     declared = stream("a BIGINT, b BIGINT", "csv")
     whole = text(tmp_path / "0.csv", "a,b,at\n1,2,2024-12-31 10:00:00\n")
-    for content, why in (("a,at\n1,2024-12-31 10:00:00\n", "no"), ("a,b,B,at\n1,2,3,2024-12-31 10:00:00\n", "more than one")):
+    for content, why in (
+        ("a,at\n1,2024-12-31 10:00:00\n", "no"),
+        ("a,b,B,at\n1,2,3,2024-12-31 10:00:00\n", "more than one"),
+    ):
         path = text(tmp_path / "1.csv", content)
         with pytest.raises(DataError, match=rf"1\.csv: can't be read as stream s: it has {why} column b"):
             read(declared, whole, path)
@@ -303,7 +342,11 @@ def test_every_path_is_that_file_and_no_other(tmp_path: Path, format: str) -> No
             if format == "parquet":
                 parquet(path, pa.array([number]))
             else:
-                line = f"a,at\n{number},2024-12-31 10:00:00\n" if format == "csv" else f'{{"a": {number}, "at": "2024-12-31 10:00:00"}}\n'
+                line = (
+                    f"a,at\n{number},2024-12-31 10:00:00\n"
+                    if format == "csv"
+                    else f'{{"a": {number}, "at": "2024-12-31 10:00:00"}}\n'
+                )
                 text(path, line)
             paths.append(str(path))
     declared, count = stream("a BIGINT", format), len(ODD) + len(LURES)
@@ -329,7 +372,9 @@ def test_a_decimal_of_more_digits_is_refused(tmp_path: Path) -> None:
     path = parquet(tmp_path / "0.parquet", pa.array([Decimal("1.555")], pa.decimal128(10, 3)))
     declared = stream("a DECIMAL(10,2)")
     for refuse in (lambda: check_file(declared, path), lambda: check_footers(declared, [path])):
-        with pytest.raises(DataError, match=r"0\.parquet.*column a is decimal128\(10, 3\), declared as DECIMAL\(10,2\)"):
+        with pytest.raises(
+            DataError, match=r"0\.parquet.*column a is decimal128\(10, 3\), declared as DECIMAL\(10,2\)"
+        ):
             refuse()
     table = parse_statement(f"CREATE TABLE t (a DECIMAL(10,2)) WITH (format = 'parquet', path = '{path}')")
     assert isinstance(table, CreateTable)
@@ -340,7 +385,9 @@ def test_a_decimal_of_more_digits_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["csv", "json"])
 def test_a_table_of_texts_rounds_nothing(tmp_path: Path, format: str) -> None:
     line = "a\n1.5\n" if format == "csv" else '{"a": 1.5}\n'
-    table = parse_statement(f"CREATE TABLE t (a BIGINT) WITH (format = '{format}', path = '{text(tmp_path / f'0.{format}', line)}')")
+    table = parse_statement(
+        f"CREATE TABLE t (a BIGINT) WITH (format = '{format}', path = '{text(tmp_path / f'0.{format}', line)}')"
+    )
     assert isinstance(table, CreateTable)
     with pytest.raises(DataError, match=r"1\.5 in column a is no BIGINT"):
         relation_rows(table.relation, "SELECT * FROM scan")

@@ -54,7 +54,9 @@ def reached(tmp_path: Path) -> Iterator[tuple[Path, duckdb.DuckDBPyConnection]]:
 def test_files_within_reach_are_read(reached: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
     root, con = reached
     assert con.execute(f"FROM read_parquet('{root}/mine/0.parquet')").fetchall() == [("mine",)]
-    with open_connection(Reach((str(root / "mine"),)), links_of([str(root / "mine")], [str(root / "mine" / "link.parquet")])) as linked:
+    with open_connection(
+        Reach((str(root / "mine"),)), links_of([str(root / "mine")], [str(root / "mine" / "link.parquet")])
+    ) as linked:
         assert linked.execute(f"FROM read_parquet('{root}/mine/link.parquet')").fetchall() == [("other",)]
 
 
@@ -89,10 +91,14 @@ def test_nothing_else_is_touched(reached: tuple[Path, duckdb.DuckDBPyConnection]
     assert not list(root.glob("out*"))
 
 
-def test_what_memory_cannot_hold_goes_to_a_folder_of_its_own(reached: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
+def test_what_memory_cannot_hold_goes_to_a_folder_of_its_own(
+    reached: tuple[Path, duckdb.DuckDBPyConnection],
+) -> None:
     root, con = reached
     with open_connection(Reach((), str(root / "spill"))) as other:
-        used = [Path(c.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]) for c in (con, other)]
+        used = [
+            Path(c.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]) for c in (con, other)
+        ]
     assert {folder.parent for folder in used} == {root / "spill"} and used[0] != used[1]
 
 
@@ -103,7 +109,9 @@ def test_a_folder_of_any_name_is_within_reach(tmp_path: Path, folder: str) -> No
     pq.write_table(pa.table({"x": [1]}), tmp_path / folder / "0.parquet")
     for root in (tmp_path / folder, tmp_path / "link"):
         with open_connection(Reach((str(root),))) as con:
-            assert con.execute(f"FROM read_parquet({listed([str(tmp_path / folder / '0.parquet')])})").fetchall() == [(1,)]
+            assert con.execute(
+                f"FROM read_parquet({listed([str(tmp_path / folder / '0.parquet')])})"
+            ).fetchall() == [(1,)]
         permit(Reach((str(root),)))
         check_reach([str(tmp_path / folder / "0.parquet")])
 

@@ -4,14 +4,43 @@ from __future__ import annotations
 
 import pytest
 
-from thalweg.engine.task import Control, Handover, Made, Notes, Report, Result, SideCount, StreamFacts, Task, Trouble, trouble
+from thalweg.engine.task import (
+    Control,
+    Handover,
+    Made,
+    Notes,
+    Report,
+    Result,
+    SideCount,
+    StreamFacts,
+    Task,
+    Trouble,
+    trouble,
+)
 from thalweg.errors import DataError, EnvironmentProblem, InternalError, StateError
-from thalweg.state.manifest import StateFile, StepTime
+from thalweg.state.manifest import SetAside, StateFile, StepTime
 from thalweg.state.records import dumps, loads
 
-TASK = Task(3, 2, "p.json", None, "state", {"q": "out", "late:s": "late"}, {"s": None}, {"s": 5}, ("r",), readable=("in",))
-FACTS = StreamFacts(9, 1, 0, 7, {"q": 1}, ("late.parquet",), ("bad.csv",), {"f": Made(4, 2)}, {"side": (SideCount(9, 8, 7, (6,)),)})
-CONTROL = Control({"s": FACTS, "r": StreamFacts()}, {"scan s": StepTime(9, 0.25)}, Trouble("DataError", "bad", "mend it"))
+TASK = Task(
+    3,
+    2,
+    "p.json",
+    None,
+    "state",
+    {"q": "out", "late:s": "late"},
+    {"s": None},
+    {"s": 5},
+    ("r",),
+    readable=("in",),
+)
+ASIDE = SetAside("s", "bad.csv", "is no BIGINT", "row 2", "v", "1.5"), SetAside("s", "gone.csv", "it is gone")
+STAGED = ("late:s", "late.parquet"), ("bad:s", "bad.parquet")
+FACTS = StreamFacts(
+    9, 1, 0, 7, {"q": 1}, STAGED, 1, 1, ASIDE, {"f": Made(4, 2)}, {"side": (SideCount(9, 8, 7, (6,)),)}
+)
+CONTROL = Control(
+    {"s": FACTS, "r": StreamFacts()}, {"scan s": StepTime(9, 0.25)}, Trouble("DataError", "bad", "mend it")
+)
 REPORT = Report(
     1,
     (CONTROL,),
@@ -23,7 +52,9 @@ REPORT = Report(
 
 
 @pytest.mark.parametrize(
-    "message", [TASK, CONTROL, REPORT, Handover(REPORT, {"s": None, "r": 3}), Report()], ids=lambda m: type(m).__name__
+    "message",
+    [TASK, CONTROL, REPORT, Handover(REPORT, {"s": None, "r": 3}), Report()],
+    ids=lambda m: type(m).__name__,
 )
 def test_messages_survive_json(message: object) -> None:
     assert loads(type(message), dumps(message)) == message
@@ -39,7 +70,10 @@ def test_notes_go_on_from_a_report() -> None:
     assert len(REPORT.results) == 1
 
 
-@pytest.mark.parametrize("error", [DataError("x.csv: bad", "mend it"), StateError("s: damaged"), EnvironmentProblem("full", "free some")])
+@pytest.mark.parametrize(
+    "error",
+    [DataError("x.csv: bad", "mend it"), StateError("s: damaged"), EnvironmentProblem("full", "free some")],
+)
 def test_errors_cross_with_their_hint(error: DataError) -> None:
     found = loads(Trouble, dumps(trouble(error))).error
     assert (type(found), found.message, found.hint) == (type(error), error.message, error.hint)

@@ -30,18 +30,46 @@ class Py4JNetworkError(Exception):
     [
         (Exception(CRASHED), EnvironmentProblem, "a Python process of Spark was ended from outside"),
         (Exception(DAEMON), EnvironmentProblem, "a Python process of Spark was ended from outside"),
-        (Exception(f"{JOB}java.lang.OutOfMemoryError: Java heap space"), EnvironmentProblem, "Spark ran out of memory"),
+        (
+            Exception(f"{JOB}java.lang.OutOfMemoryError: Java heap space"),
+            EnvironmentProblem,
+            "Spark ran out of memory",
+        ),
         (Exception("ExecutorLostFailure (executor 3 exited)"), EnvironmentProblem, "Spark lost an executor"),
-        (Py4JNetworkError("Answer from Java side is empty"), EnvironmentProblem, "Spark's own process has ended"),
-        (ConnectionRefusedError(111, "Connection refused"), EnvironmentProblem, "Spark's own process has ended"),
+        (
+            Py4JNetworkError("Answer from Java side is empty"),
+            EnvironmentProblem,
+            "Spark's own process has ended",
+        ),
+        (
+            ConnectionRefusedError(111, "Connection refused"),
+            EnvironmentProblem,
+            "Spark's own process has ended",
+        ),
         (Exception(f"{FAILED}{SPARK_DISK}"), EnvironmentProblem, "a disk refuses: no space left on device"),
-        (OSError(28, "No space left on device", "/out/q"), EnvironmentProblem, "/out/q: no space left on device"),
+        (
+            OSError(28, "No space left on device", "/out/q"),
+            EnvironmentProblem,
+            "/out/q: no space left on device",
+        ),
         (Exception(FAILED + LOG), StateError, "/s/checkpoint/offsets/0: damaged file of Spark's checkpoint"),
-        (Exception(f"{FAILED}batch 0 doesn't exist SQLSTATE: XXKST"), StateError, "/s/checkpoint: Spark's checkpoint is damaged"),
-        (Exception("o1.start\n: com.fasterxml.jackson.core.JsonParseException: x"), StateError, "/s/checkpoint: Spark's checkpoint is"),
+        (
+            Exception(f"{FAILED}batch 0 doesn't exist SQLSTATE: XXKST"),
+            StateError,
+            "/s/checkpoint: Spark's checkpoint is damaged",
+        ),
+        (
+            Exception("o1.start\n: com.fasterxml.jackson.core.JsonParseException: x"),
+            StateError,
+            "/s/checkpoint: Spark's checkpoint is",
+        ),
         (DataError("a.csv: not readable"), DataError, "a.csv: not readable"),
         (Exception(f"{FAILED}something else SQLSTATE: 1"), InternalError, "something else"),
-        (Exception("org.apache.spark.api.python.PythonException: Traceback\nKeyError: 'q'"), InternalError, "Exception: org.apache"),
+        (
+            Exception("org.apache.spark.api.python.PythonException: Traceback\nKeyError: 'q'"),
+            InternalError,
+            "Exception: org.apache",
+        ),
     ],
 )
 def test_whose_fault_it_is(error: Exception, kind: type[Exception], message: str) -> None:
@@ -56,11 +84,17 @@ def test_a_full_disk_met_in_a_task() -> None:
     with pytest.raises(OSError) as met, Path("/dev/full").open("wb") as full:
         pq.write_table(pa.table({"x": list(range(1_000_000))}), full)
     error = described(met.value).error
-    assert isinstance(error, EnvironmentProblem) and "no space left on device" in error.message.lower() and error.hint
+    assert (
+        isinstance(error, EnvironmentProblem)
+        and "no space left on device" in error.message.lower()
+        and error.hint
+    )
 
 
 def test_a_full_disk_met_by_the_database() -> None:
-    error = described(duckdb.IOException('IO Error: Could not write file "/tmp/x": No space left on device')).error
+    error = described(
+        duckdb.IOException('IO Error: Could not write file "/tmp/x": No space left on device')
+    ).error
     assert isinstance(error, EnvironmentProblem) and error.message == "/tmp/x: no space left on device"
     assert isinstance(described(duckdb.BinderException("Binder Error: no column x")).error, InternalError)
 

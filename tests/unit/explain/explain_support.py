@@ -58,7 +58,10 @@ def explained(*queries: str, settings: dict[str, str] | None = None) -> Explanat
 def events(batch: int, rows: int = 2_000, keys: int = 20) -> pa.Table:
     """Forty seconds of bids."""
     at = [START + timedelta(seconds=40 * (batch + i / rows)) for i in range(rows)]
-    columns: dict[str, Any] = {"auction": [i % keys for i in range(rows)], "price": [i * 7 % 1000 for i in range(rows)]}
+    columns: dict[str, Any] = {
+        "auction": [i % keys for i in range(rows)],
+        "price": [i * 7 % 1000 for i in range(rows)],
+    }
     return pa.table({**columns, "channel": ["web"] * rows, "at": pa.array(at, pa.timestamp("us"))})
 
 
@@ -67,7 +70,12 @@ def ran(root: Path, text: str, batches: int = 3, mode: str = "best") -> LocalEng
     folder = root / "bid"
     folder.mkdir()
     bound = bind_statements(stream_sql(folder) + text)
-    engine = LocalEngine(root / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(Config(windows=mode)))
+    engine = LocalEngine(
+        root / "run",
+        tuple(bound.streams.values()),
+        tuple(bound.queries.values()),
+        planner_for(Config(windows=mode)),
+    )
     for i in range(batches):
         run_batch(engine, folder, i)
     return engine

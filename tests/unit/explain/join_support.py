@@ -45,7 +45,12 @@ def explained(*queries: str, settings: dict[str, str] | None = None) -> Explanat
 def ran(root: Path, text: str, batches: int = 2, config: Config | None = None) -> LocalEngine:
     """An engine after some batches of joins."""
     bound = bind_statements(streams_sql(root) + text)
-    engine = LocalEngine(root / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), planner_for(config or Config()))
+    engine = LocalEngine(
+        root / "run",
+        tuple(bound.streams.values()),
+        tuple(bound.queries.values()),
+        planner_for(config or Config()),
+    )
     for name in ("bid", "sale"):
         (root / name).mkdir()
     for i in range(batches):
@@ -57,7 +62,11 @@ def run_both(engine: LocalEngine, root: Path, number: int) -> None:
     """A batch of bids, then one of sales."""
     run_batch(engine, root / "bid", number)
     at = [START + timedelta(seconds=40 * number + i) for i in range(40)]
-    sales = {"auction": [i % 20 for i in range(40)], "shop": [f"shop {i % 3}" for i in range(40)], "at": pa.array(at, pa.timestamp("us"))}
+    sales = {
+        "auction": [i % 20 for i in range(40)],
+        "shop": [f"shop {i % 3}" for i in range(40)],
+        "at": pa.array(at, pa.timestamp("us")),
+    }
     pq.write_table(pa.table(sales), root / "sale" / f"{number}.parquet")
     engine.batch([("sale", str(root / "sale" / f"{number}.parquet"))])
 

@@ -40,9 +40,16 @@ def test_verbose(explain: Callable[..., Result]) -> None:
 
 def test_papers(explain: Callable[..., Result]) -> None:
     assert "paper, R = 120 seconds" in explain("--papers").stdout and "paper, R =" not in explain().stdout
-    assert explain("--papers", "--svg", "plan.svg").exit_code == 0 and "paper: events in" in Path("plan.svg").read_text()
+    assert (
+        explain("--papers", "--svg", "plan.svg").exit_code == 0
+        and "paper: events in" in Path("plan.svg").read_text()
+    )
 
 
 def test_nothing_was_measured(explain: Callable[..., Result]) -> None:
     said = explain("--analyze")
-    assert said.exit_code == 0 and "nothing was measured yet" in said.stderr and said.stdout.startswith("plan (best)")
+    assert (
+        said.exit_code == 0
+        and "nothing was measured yet" in said.stderr
+        and said.stdout.startswith("plan (best)")
+    )

@@ -12,7 +12,9 @@ MODES = ("naive", "shared", "paper", "best")
 
 
 def windows(*queries: str, **settings: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(explained(*queries, settings={k.replace("_", "."): v for k, v in settings.items()}).json())
+    found: dict[str, Any] = json.loads(
+        explained(*queries, settings={k.replace("_", "."): v for k, v in settings.items()}).json()
+    )
     result: dict[str, Any] = found["windows"]
     return result
 
@@ -52,7 +54,10 @@ def test_windows_of_several_queries_are_one_group() -> None:
 
 
 def test_groups_are_summed() -> None:
-    found = windows(query_sql(tumbling(20, 30, 40)), query_sql(tumbling(10, 20, 30, 40), name="web", where="WHERE channel = 'web'"))
+    found = windows(
+        query_sql(tumbling(20, 30, 40)),
+        query_sql(tumbling(10, 20, 30, 40), name="web", where="WHERE channel = 'web'"),
+    )
     assert [g["where"] for g in found["groups"]] == [[], ["\"channel\" = 'web'"]]
     assert found["costs"] == {m: sum(g["costs"][m] for g in found["groups"]) for m in MODES}
     assert found["costs"]["naive"] == 360 + 480 and found["factors"] == [[10, 10]]
@@ -66,15 +71,26 @@ def test_no_query_costs_nothing() -> None:
 def test_a_step_says_what_it_takes() -> None:
     (group,) = windows(query_sql(tumbling(20, 30, 40)), plan_windows="paper")["groups"]
     first, *others = group["steps"]
-    assert (first["window"], first["from"], first["how"], first["factor"]) == ("10 seconds", "rows", "rows", True)
+    assert (first["window"], first["from"], first["how"], first["factor"]) == (
+        "10 seconds",
+        "rows",
+        "rows",
+        True,
+    )
     assert (first["range"], first["slide"], first["offset"]) == (10, 10, 0)
-    assert first["predicted"]["rows_in"] == 60_000 and first["predicted"]["rows_out"] == pytest.approx(600, rel=0.01)
-    assert all(s["combined"] >= 2 and s["predicted"]["cost"] > 0 and s["sql"].startswith("SELECT") for s in others)
+    assert first["predicted"]["rows_in"] == 60_000 and first["predicted"]["rows_out"] == pytest.approx(
+        600, rel=0.01
+    )
+    assert all(
+        s["combined"] >= 2 and s["predicted"]["cost"] > 0 and s["sql"].startswith("SELECT") for s in others
+    )
 
 
 def test_the_parts_add_up_to_the_plan_in_force() -> None:
     (group,) = windows(query_sql(tumbling(20, 30, 40)))["groups"]
-    assert sum(s["predicted"]["cost"] for s in group["steps"]) == pytest.approx(group["current"]["engine_cost"])
+    assert sum(s["predicted"]["cost"] for s in group["steps"]) == pytest.approx(
+        group["current"]["engine_cost"]
+    )
     assert group["engine_costs"]["best"] == pytest.approx(group["current"]["engine_cost"])
     assert "best" in group["current"]["same_as"]
 
@@ -82,7 +98,11 @@ def test_the_parts_add_up_to_the_plan_in_force() -> None:
 def test_the_graph_before() -> None:
     (group,) = windows(query_sql(tumbling(10, 20, 40)))["groups"]
     assert [n["window"] for n in group["graph"]["nodes"]] == ["10 seconds", "20 seconds", "40 seconds"]
-    assert group["graph"]["edges"] == [["10 seconds", "20 seconds"], ["10 seconds", "40 seconds"], ["20 seconds", "40 seconds"]]
+    assert group["graph"]["edges"] == [
+        ["10 seconds", "20 seconds"],
+        ["10 seconds", "40 seconds"],
+        ["20 seconds", "40 seconds"],
+    ]
 
 
 def test_statistics_are_assumed_before_anything_ran() -> None:

@@ -22,7 +22,7 @@ MANY = """CREATE QUERY many AS SELECT a.auction, COUNT(*) AS n
 def test_all_plans_cheapest_first() -> None:
     (join,) = explained(PER_SHOP).data["joins"]
     work = [p["work_ms"] for p in join["plans"]]
-    assert len(work) == 12 and work == sorted(work)
+    assert len(work) == 13 and work == sorted(work)
     assert {k: join["plans"][0][k] for k in join["plan"]} == join["plan"]
     for plan in join["plans"]:
         assert sum(plan["terms"].values()) == pytest.approx(plan["work_ms"], abs=1e-4)
@@ -30,13 +30,17 @@ def test_all_plans_cheapest_first() -> None:
 
 def test_max_has_no_delta() -> None:
     (join,) = explained(TOP).data["joins"]
-    assert {p["evaluate"] for p in join["plans"]} == {"snapshot", "expiry"} and len(join["plans"]) == 8
+    found = [p["evaluate"] for p in join["plans"]]
+    assert [found.count(e) for e in ("snapshot", "expiry", "materialize", "delta")] == [4, 4, 1, 0]
 
 
 def test_partitioning_and_inputs() -> None:
     (join,) = explained(PER_SHOP).data["joins"]
     assert join["partitioning"] == {"axes": [{"b": ['"auction"'], "s": ['"auction"']}], "whole": []}
-    assert [(i["alias"], i["source"], i["length_seconds"]) for i in join["inputs"]] == [("b", "bid", 20), ("s", "sale", 10)]
+    assert [(i["alias"], i["source"], i["length_seconds"]) for i in join["inputs"]] == [
+        ("b", "bid", 20),
+        ("s", "sale", 10),
+    ]
     assert all(set(i["origins"].values()) == {"assumed"} for i in join["inputs"])
 
 
@@ -49,9 +53,16 @@ def test_shared_sides() -> None:
 
 def test_the_papers_costs() -> None:
     (join,) = explained(PER_SHOP).data["joins"]
-    assert next(iter(join["paper_costs"])) == "EAP11" and set(join["paper_costs"]) == {"LAP", "EAP10", "EAP01", "EAP11"}
+    assert next(iter(join["paper_costs"])) == "EAP11" and set(join["paper_costs"]) == {
+        "LAP",
+        "EAP10",
+        "EAP01",
+        "EAP11",
+    }
     found = explained(PER_SHOP)
-    assert "by the paper: EAP11 1.00" in found.say(papers=True) and "by the paper: EAP11 1.00" in found.verbose
+    assert (
+        "by the paper: EAP11 1.00" in found.say(papers=True) and "by the paper: EAP11 1.00" in found.verbose
+    )
     assert "by the paper" not in found.text
 
 
@@ -61,7 +72,11 @@ def test_a_forced_plan(early: str, evaluate: str) -> None:
     found = explained(PER_SHOP, settings={"plan.early_aggregation": early, "plan.evaluate": evaluate})
     (join,) = found.data["joins"]
     assert join["plan"]["name"] == f"{early} {evaluate}" and len(join["plans"]) == 1
-    words = {"LAP": ("rows", "rows"), "EAP10": ("partial aggregates", "rows"), "EAP11": ("partial aggregates",) * 2}
+    words = {
+        "LAP": ("rows", "rows"),
+        "EAP10": ("partial aggregates", "rows"),
+        "EAP11": ("partial aggregates",) * 2,
+    }
     for alias, said in zip("bs", words[early], strict=True):
         assert f"    {alias}: {said} " in found.text
     for step in join["runs"][0]["steps"]:
@@ -78,7 +93,10 @@ def test_expressions_are_the_user_s() -> None:
     assert "where channel <> 'TRY(\"x\")': " in found
     assert "having SUM(b.price * 2) > (s.auction + 7) * 3" in found
     assert "aggregates COUNT(DISTINCT b.price), SUM(b.price * 2)" in found
-    assert "state b: partial aggregates by (price, auction + 1) per 5 seconds: count(*), list(DISTINCT price)" in found
+    assert (
+        "state b: partial aggregates by (price, auction + 1) per 5 seconds: count(*), list(DISTINCT price)"
+        in found
+    )
 
 
 THREE = """CREATE QUERY three AS SELECT a.shop, COUNT(*) AS n
@@ -90,10 +108,16 @@ def test_the_order_in_which_inputs_meet() -> None:
     found = explained(THREE, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "expiry"})
     (join,) = found.data["joins"]
     assert [m["fresh"] for m in join["plan"]["order"]] == ["a", "b", "c"]
-    assert all(m["inputs"] != ["a", "b", "c"] and sorted(m["inputs"]) == ["a", "b", "c"] for m in join["plan"]["order"])
+    assert all(
+        m["inputs"] != ["a", "b", "c"] and sorted(m["inputs"]) == ["a", "b", "c"]
+        for m in join["plan"]["order"]
+    )
     assert join["runs"][0]["order"] == join["plan"]["order"] == join["plans"][0]["order"]
     assert "inputs meet in the order " in found.text
-    assert explained(PER_SHOP).data["joins"][0]["plan"]["order"] == [] and "in the order" not in explained(PER_SHOP).text
+    assert (
+        explained(PER_SHOP).data["joins"][0]["plan"]["order"] == []
+        and "in the order" not in explained(PER_SHOP).text
+    )
 
 
 def test_a_forced_order() -> None:
@@ -105,7 +129,9 @@ def test_a_forced_order() -> None:
 def test_why() -> None:
     assert "of LAP snapshot: it saves most in join" in explained(PER_SHOP).text
     late = explained(PER_SHOP, settings={"plan.early_aggregation": "LAP", "plan.evaluate": "snapshot"}).text
-    assert "LAP snapshot is the only plan left open" in late and "else EAP11 snapshot would cost" in " ".join(late.split())
+    assert "LAP snapshot is the only plan left open" in late and "else EAP11 snapshot would cost" in " ".join(
+        late.split()
+    )
 
 
 def test_joined_rows_have_one_plan() -> None:
@@ -118,20 +144,27 @@ def test_joined_rows_have_one_plan() -> None:
 
 def test_windows_stay_well_formed() -> None:
     data = json.loads(explained(PER_SHOP).json())
-    assert data["windows"]["groups"] == [] and data["windows"]["costs"] == {"naive": 0, "shared": 0, "paper": 0, "best": 0}
+    assert data["windows"]["groups"] == [] and data["windows"]["costs"] == {
+        "naive": 0,
+        "shared": 0,
+        "paper": 0,
+        "best": 0,
+    }
     assert "joins" not in explained(query_sql(tumbling(20))).data
 
 
 def test_many_plans_fit_and_the_rest_is_in_the_verbose_form() -> None:
     found = explained(MANY)
-    assert len(found.data["joins"][0]["plans"]) == 96
+    assert len(found.data["joins"][0]["plans"]) == 97
     assert "... and 85 more plans, in the verbose form" in found.text and "more plans" not in found.verbose
     assert max(map(len, explained(MANY, PER_SHOP, PAIRS).text.splitlines())) <= 110
 
 
 def test_a_window_of_millions_of_instants_is_explained_in_no_time(tmp_path: Path) -> None:
     session = Session(tmp_path)
-    session.sql("CREATE STREAM s (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')")
+    session.sql(
+        "CREATE STREAM s (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at')"
+    )
     windows = "s AS a [RANGE 1 MINUTE], s AS b [RANGE 86400 HOUR]"
     session.query(f"SELECT a.k, COUNT(*) AS n FROM {windows} WHERE a.k = b.k GROUP BY a.k EVERY 5 SECONDS")
     started = time.thread_time()

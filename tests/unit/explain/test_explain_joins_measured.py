@@ -22,7 +22,9 @@ def test_steps_and_state_are_measured(tmp_path: Path, evaluate: str) -> None:
     assert (run["measured"]["state_rows"] > 0) == (evaluate != "snapshot")
     assert any(s["measured"]["state_rows"] > 0 and s["measured"]["state_bytes"] > 0 for s in join["sides"])
     assert join["statistics"]["origins"] == {"groups": "measured", "batch_seconds": "measured"}
-    assert all(i["origins"] == dict.fromkeys(("rate", "share", "keys", "sets"), "measured") for i in join["inputs"])
+    assert all(
+        i["origins"] == dict.fromkeys(("rate", "share", "keys", "sets"), "measured") for i in join["inputs"]
+    )
     assert "  finish " in found.text and "in all" in found.text and "measured in batch 3" in found.text
     assert max(map(len, found.text.splitlines())) <= 110
 
@@ -31,9 +33,21 @@ def test_what_was_expected_stands_beside_what_was_measured(tmp_path: Path) -> No
     found = analyzed(ran(tmp_path, PER_SHOP, config=Config(evaluate="expiry")))
     lines = found.text.splitlines()
     head = next(line for line in lines if line.startswith("  measured "))
-    assert head.split() == ["measured", "rows", "expected", "ms", "expected", "state", "rows", "expected", "bytes"]
+    assert head.split() == [
+        "measured",
+        "rows",
+        "expected",
+        "ms",
+        "expected",
+        "state",
+        "rows",
+        "expected",
+        "bytes",
+    ]
     lift = next(line.split() for line in lines if line.startswith("  lift s (sale_"))
-    assert len(lift) == 7 and float(lift[3]) == pytest.approx(float(lift[4]), rel=0.1), "rows as expected, then both times"
+    assert len(lift) == 7 and float(lift[3]) == pytest.approx(float(lift[4]), rel=0.1), (
+        "rows as expected, then both times"
+    )
     side = next(s for s in found.data["joins"][0]["sides"] if s["source"] == "sale")
     assert side["predicted"]["state_rows"] == pytest.approx(side["measured"]["state_rows"], rel=0.1)
 
@@ -41,7 +55,10 @@ def test_what_was_expected_stands_beside_what_was_measured(tmp_path: Path) -> No
 def test_changes_and_rows(tmp_path: Path) -> None:
     engine = ran(tmp_path, TOP + PAIRS)
     found = {j["query"]: j for j in analyzed(engine).data["joins"]}
-    assert found["top"]["measured"]["changes"]["state_rows"] > 0 and found["pairs"]["runs"][0]["measured"]["steps"]["rows"][0] > 0
+    assert (
+        found["top"]["measured"]["changes"]["state_rows"] > 0
+        and found["pairs"]["runs"][0]["measured"]["steps"]["rows"][0] > 0
+    )
     assert [j["query"] for j in analyzed(engine, "pairs").data["joins"]] == ["pairs"]
     assert "ran: " in analyzed(engine).svg()
 
@@ -66,4 +83,7 @@ def test_a_join_that_comes_later(tmp_path: Path) -> None:
     session = Session(tmp_path / "run")
     session.sql(streams_sql(tmp_path) + PER_SHOP + TOP + PAIRS)
     text = " ".join(session.explain(analyze=True).text.split())
-    assert "begins in mid-stream: instants from 2026-01-01" in text and "begins in mid-stream: rows from b 2026-01-01" in text
+    assert (
+        "begins in mid-stream: instants from 2026-01-01" in text
+        and "begins in mid-stream: rows from b 2026-01-01" in text
+    )

@@ -10,12 +10,16 @@ from hypothesis import strategies as hs
 from thalweg.explain.layout import Block, laid_out
 
 BOX = (200.0, 80.0)
-parents = hs.lists(hs.integers(0, 10**6), max_size=40).map(lambda draws: [d % (i + 1) for i, d in enumerate(draws)])
+parents = hs.lists(hs.integers(0, 10**6), max_size=40).map(
+    lambda draws: [d % (i + 1) for i, d in enumerate(draws)]
+)
 
 
 def drawn(of: list[int], limit: float) -> Block:
     """The tree in which node i + 1 is below node of[i]."""
-    return laid_out("0", lambda key: [str(i + 1) for i, parent in enumerate(of) if str(parent) == key], BOX, limit)
+    return laid_out(
+        "0", lambda key: [str(i + 1) for i, parent in enumerate(of) if str(parent) == key], BOX, limit
+    )
 
 
 @given(of=parents, limit=hs.sampled_from([300.0, 900.0, 1300.0]))

@@ -33,7 +33,11 @@ def test_every_step_is_measured_or_inside_a_result(engine: LocalEngine) -> None:
     for step in group["steps"]:
         assert (step["measured"]["rows"] is None) == step["inside_result"]
     root = next(s for s in group["steps"] if s["from"] == "rows")
-    assert root["measured"]["rows"] > 0 and root["measured"]["milliseconds"] > 0 and root["measured"]["state_rows"] > 0
+    assert (
+        root["measured"]["rows"] > 0
+        and root["measured"]["milliseconds"] > 0
+        and root["measured"]["state_rows"] > 0
+    )
 
 
 def test_statistics_are_measured(engine: LocalEngine) -> None:
@@ -60,7 +64,12 @@ def test_a_query_is_shown_with_its_part(engine: LocalEngine) -> None:
 def test_one_of_two_that_are_alike_is_measured(tmp_path: Path) -> None:
     twice = ran(tmp_path, LOW + LOW.replace("QUERY low", "QUERY again"))
     said = [
-        [w for line in analyzed(twice, q).text.splitlines() if line.startswith(f"emit {q}") for w in line.split()[2:]]
+        [
+            w
+            for line in analyzed(twice, q).text.splitlines()
+            if line.startswith(f"emit {q}")
+            for w in line.split()[2:]
+        ]
         for q in ("low", "again")
     ]
     assert said[0] == said[1] and int(said[0][0]) > 0
@@ -88,4 +97,7 @@ def test_a_session_finds_what_an_earlier_one_measured(engine: LocalEngine, tmp_p
 def test_a_query_that_comes_later_begins_in_mid_stream(engine: LocalEngine, tmp_path: Path) -> None:
     session = Session(tmp_path / "run")
     session.sql(stream_sql(tmp_path / "bid") + LOW + MEAN + query_sql(tumbling(60), "MAX(price)", "late"))
-    assert "late begins in mid-stream: 1 window with instances from 2026-01-01 00:01:59" in session.explain(analyze=True).text
+    assert (
+        "late begins in mid-stream: 1 window with instances from 2026-01-01 00:01:59"
+        in session.explain(analyze=True).text
+    )

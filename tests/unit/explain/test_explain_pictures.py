@@ -51,9 +51,21 @@ def test_mermaid_has_a_node_and_an_edge_per_window() -> None:
 def test_svg_of_joins() -> None:
     svg = explained_joins(PER_SHOP, PAIRS).svg()
     shown = texts(svg)
-    expected = {"bid b", "sale s", "partial aggregates", "rows", "results of per_shop", "EAP11 snapshot by hash join", "rows by hash join"}
+    expected = {
+        "bid b",
+        "sale s",
+        "partial aggregates",
+        "rows",
+        "results of per_shop",
+        "EAP11 snapshot by hash join",
+        "rows by hash join",
+    }
     assert expected <= set(shown)
-    assert "shuffle: b by hash of auction, s by hash of auction" in shown and 'class="set"' in svg and 'class="kept"' in svg
+    assert (
+        "shuffle: b by hash of auction, s by hash of auction" in shown
+        and 'class="set"' in svg
+        and 'class="kept"' in svg
+    )
 
 
 def test_mermaid_of_joins() -> None:

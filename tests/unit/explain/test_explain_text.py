@@ -22,7 +22,9 @@ SETS = {
 @pytest.mark.parametrize("windows", SETS.values(), ids=SETS.keys())
 def test_lines_fit(windows, call: str) -> None:  # type: ignore[no-untyped-def]
     name = "a_query_with_quite_a_long_name_that_leaves_little_room"
-    text = explained(query_sql(map(sql_of, windows), call, name), query_sql(map(sql_of, windows[:5]), call, "other")).text
+    text = explained(
+        query_sql(map(sql_of, windows), call, name), query_sql(map(sql_of, windows[:5]), call, "other")
+    ).text
     assert max(map(len, text.splitlines())) <= 110
 
 
@@ -53,7 +55,9 @@ def test_verbose_has_the_sql_of_every_step() -> None:
     found = explained(query_sql(tumbling(20, 30, 40)))
     for query in found.data["queries"]:
         assert as_shown(query["sql"]) in as_shown(found.verbose)
-    assert found.text.splitlines()[0] == found.verbose.splitlines()[0] and len(found.verbose) > len(found.text)
+    assert found.text.splitlines()[0] == found.verbose.splitlines()[0] and len(found.verbose) > len(
+        found.text
+    )
 
 
 def test_names_are_plain_and_predicates_whole() -> None:

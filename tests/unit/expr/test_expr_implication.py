@@ -60,7 +60,9 @@ conditions = st.lists(atoms(), min_size=1, max_size=3).map(all_of)
 @given(conditions, conditions)
 def test_what_is_implied_holds(one: Expr, other: Expr) -> None:
     if implies(one, other):
-        found = ENGINE.execute(f"SELECT * FROM rows WHERE ({one.sql}) AND ({other.sql}) IS NOT TRUE LIMIT 1").fetchall()
+        found = ENGINE.execute(
+            f"SELECT * FROM rows WHERE ({one.sql}) AND ({other.sql}) IS NOT TRUE LIMIT 1"
+        ).fetchall()
         assert found == [], f"{one.sql} does not imply {other.sql}"
 
 

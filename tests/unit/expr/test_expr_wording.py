@@ -15,8 +15,26 @@ from thalweg.expr.wording import worded
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sql"))
 from sql_support import bound
 
-CONDITIONS = ("{} > 3", "{} IN (1, 2)", "{} IS NULL", "{} NOT IN (3, 4)", "NOT ({} BETWEEN 1 AND 5)", "{} <=> n")
-NUMBERS = ("price", "n + 1", "-n", "(price - 1) * (n - 2)", "price - (n - 1)", "price div 2", "10L", "abs(n) % 3", "n & 3", "-5")
+CONDITIONS = (
+    "{} > 3",
+    "{} IN (1, 2)",
+    "{} IS NULL",
+    "{} NOT IN (3, 4)",
+    "NOT ({} BETWEEN 1 AND 5)",
+    "{} <=> n",
+)
+NUMBERS = (
+    "price",
+    "n + 1",
+    "-n",
+    "(price - 1) * (n - 2)",
+    "price - (n - 1)",
+    "price div 2",
+    "10L",
+    "abs(n) % 3",
+    "n & 3",
+    "-5",
+)
 TEXTS = (
     "channel LIKE 'a%'", "channel NOT LIKE '%!%%' ESCAPE '!'", "url RLIKE 'a+'", "channel || 'it\\'s' = url",
     "trim(LEADING 'x' FROM url) = ''",
@@ -63,5 +81,7 @@ def test_conditions_say_the_tree_again() -> None:
     drawn = Random(3)
     for _ in range(300):
         one, two, three = (drawn.choice(atoms) for _ in range(3))
-        text = drawn.choice(["{} AND {} OR {}", "{} AND ({} OR {})", "NOT ({} OR {}) AND {}", "if({}, {}, {})"]).format(one, two, three)
+        text = drawn.choice(
+            ["{} AND {} OR {}", "{} AND ({} OR {})", "NOT ({} OR {}) AND {}", "if({}, {}, {})"]
+        ).format(one, two, three)
         assert tree(worded(tree(text))) == tree(text), text

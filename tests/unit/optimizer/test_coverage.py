@@ -35,7 +35,8 @@ def defined_covered(w1: Window, w2: Window) -> bool:
     if not w1.range > w2.range:
         return False
     return all(
-        any(u == a and v < b for u, v in covering((a, b), w2)) and any(a < u and v == b for u, v in covering((a, b), w2))
+        any(u == a and v < b for u, v in covering((a, b), w2))
+        and any(a < u and v == b for u, v in covering((a, b), w2))
         for a, b in some_of(w1)
     )
 
@@ -86,6 +87,8 @@ def test_covering_sets_cover() -> None:
             assert {t for u, v in covering((a, b), w2) for t in range(u, v)} == set(range(a, b))
 
 
-@pytest.mark.parametrize(("w1", "w2"), [(Window(8, 8), Window(2, 4)), (Window(4, 8), Window(2, 4)), (Window(6, 4), Window(2, 4))])
+@pytest.mark.parametrize(
+    ("w1", "w2"), [(Window(8, 8), Window(2, 4)), (Window(4, 8), Window(2, 4)), (Window(6, 4), Window(2, 4))]
+)
 def test_a_window_with_gaps_covers_no_other(w1: Window, w2: Window) -> None:
     assert not covered_by(w1, w2) and not partitioned_by(w1, w2)

@@ -14,7 +14,12 @@ from thalweg.optimizer.traits import Features, Traits
 from thalweg.optimizer.validity import check
 from thalweg.statistics.records import WindowStatistics
 
-MIN, SUM, VARIANCE, MEDIAN = Traits(overlap_safe=True), Traits(invertible=True), Traits(), Traits(holistic=True)
+MIN, SUM, VARIANCE, MEDIAN = (
+    Traits(overlap_safe=True),
+    Traits(invertible=True),
+    Traits(),
+    Traits(holistic=True),
+)
 BUSY = WindowStatistics(rate=1_000_000, keys=10_000, batch=1_000 * SECOND)
 """So many rows a batch that no choice hangs on what a step costs by itself, which differs between machines."""
 
@@ -29,7 +34,8 @@ def steps(forest: Forest) -> list[tuple[int, int, int | None, str, int]]:
     """(range, slide, range of the source, how, combined) in seconds."""
     sources = [None if s.source is None else s.source.range // SECOND for s in forest]
     return [
-        (s.window.range // SECOND, s.window.slide // SECOND, source, s.how, s.combined) for s, source in zip(forest, sources, strict=True)
+        (s.window.range // SECOND, s.window.slide // SECOND, source, s.how, s.combined)
+        for s, source in zip(forest, sources, strict=True)
     ]
 
 
@@ -43,7 +49,10 @@ def test_an_hour_by_the_second_takes_a_chain(traits: Traits) -> None:
 
 
 def test_an_hour_by_the_second_of_a_sum_takes_running_totals() -> None:
-    assert steps(plan_windows([seconds(3600, 1)], SUM, "best", BUSY)) == [(1, 1, None, "rows", 0), (3600, 1, 1, "prefix", 2)]
+    assert steps(plan_windows([seconds(3600, 1)], SUM, "best", BUSY)) == [
+        (1, 1, None, "rows", 0),
+        (3600, 1, 1, "prefix", 2),
+    ]
 
 
 def test_without_prefix_and_chains_every_slot_is_combined() -> None:
@@ -52,8 +61,13 @@ def test_without_prefix_and_chains_every_slot_is_combined() -> None:
 
 
 def test_slots_of_the_gcd_where_the_range_is_no_multiple_of_the_slide() -> None:
-    assert steps(plan_windows([seconds(10, 4)], VARIANCE, "best", BUSY)) == [(2, 2, None, "rows", 0), (10, 4, 2, "all", 5)]
-    assert steps(plan_windows([seconds(10, 4)], VARIANCE, "best", BUSY, Features(slots=False))) == [(10, 4, None, "rows", 0)]
+    assert steps(plan_windows([seconds(10, 4)], VARIANCE, "best", BUSY)) == [
+        (2, 2, None, "rows", 0),
+        (10, 4, 2, "all", 5),
+    ]
+    assert steps(plan_windows([seconds(10, 4)], VARIANCE, "best", BUSY, Features(slots=False))) == [
+        (10, 4, None, "rows", 0)
+    ]
 
 
 def test_a_hopping_window_tiles_a_sum() -> None:
@@ -81,7 +95,9 @@ def test_offsets_have_slots_in_common() -> None:
 @pytest.mark.parametrize("count", [1, 10, 100])
 @pytest.mark.parametrize("traits", [MIN, SUM, VARIANCE], ids=["MIN", "SUM", "VARIANCE"])
 @pytest.mark.parametrize("known", [None, BUSY], ids=["unknown", "busy"])
-def test_random_real_lengths_are_left_alone(count: int, traits: Traits, known: WindowStatistics | None) -> None:
+def test_random_real_lengths_are_left_alone(
+    count: int, traits: Traits, known: WindowStatistics | None
+) -> None:
     random = Random(count)
     lengths = [random.randint(SECOND, 20 * SECOND) for _ in range(count)]
     windows = [Window(r, r) for r in lengths]
@@ -91,7 +107,10 @@ def test_random_real_lengths_are_left_alone(count: int, traits: Traits, known: W
 @pytest.mark.parametrize("traits", [MIN, SUM, VARIANCE, MEDIAN], ids=["MIN", "SUM", "VARIANCE", "MEDIAN"])
 def test_no_slots_finer_than_the_rows(traits: Traits) -> None:
     random = Random(7)
-    windows = [Window(random.randint(10 * SECOND, 20 * SECOND), random.randint(SECOND, 10 * SECOND)) for _ in range(20)]
+    windows = [
+        Window(random.randint(10 * SECOND, 20 * SECOND), random.randint(SECOND, 10 * SECOND))
+        for _ in range(20)
+    ]
     for s in plan_windows(windows, traits, "best", BUSY):
         if s.factor:
             assert distinct_keys(BUSY, s.window.range) <= 0.5 * BUSY.rate * s.window.range / SECOND
@@ -112,7 +131,10 @@ def test_sharing_does_not_pay_where_each_row_has_its_own_key() -> None:
 
 def test_few_rows_in_a_batch_are_not_worth_one_more_step() -> None:
     windows = [seconds(20, 20), seconds(30, 30), seconds(40, 40)]
-    assert plan_windows(windows, MIN, "best", WindowStatistics(rate=2, keys=10, batch=120 * SECOND)).factors == ()
+    assert (
+        plan_windows(windows, MIN, "best", WindowStatistics(rate=2, keys=10, batch=120 * SECOND)).factors
+        == ()
+    )
     assert plan_windows(windows, MIN, "best", BUSY).factors == (seconds(10, 10),)
 
 
@@ -121,7 +143,9 @@ def test_best_and_its_predicted_cost_agree_on_derived_windows_that_others_read()
     windows = [seconds(10, 10), seconds(20, 20), seconds(40, 40)]
     best, shared = (plan_windows(windows, MIN, mode, known) for mode in ("best", "shared"))
     assert engine_cost(best, MIN, known) <= engine_cost(shared, MIN, known)
-    plan = Forest((Step(windows[0]), Step(windows[1], windows[0], "all", 2), Step(windows[2], windows[1], "all", 2)))
+    plan = Forest(
+        (Step(windows[0]), Step(windows[1], windows[0], "all", 2), Step(windows[2], windows[1], "all", 2))
+    )
     apart = engine_cost(plan, MIN, known, Constants(opened=0)) + Constants().opened
     assert engine_cost(plan, MIN, known) == pytest.approx(apart)
 
@@ -132,7 +156,10 @@ def test_holistic_aggregates_share_disjoint_pieces_where_that_pays() -> None:
     check(plan, windows, MEDIAN)
     assert sum(s.source is None for s in plan) == 1
     dear = Constants(value=5.0)
-    assert plan_windows([Window(HOUR, MINUTE)], MEDIAN, "best", BUSY, constants=dear).steps[-1].source is not None
+    assert (
+        plan_windows([Window(HOUR, MINUTE)], MEDIAN, "best", BUSY, constants=dear).steps[-1].source
+        is not None
+    )
 
 
 def test_running_totals_only_over_slots_and_for_hopping_windows() -> None:
@@ -144,7 +171,12 @@ def test_running_totals_only_over_slots_and_for_hopping_windows() -> None:
 
 
 def test_estimates_count_keys_times_instances() -> None:
-    ten, minute = (e for e in estimates(Forest((Step(seconds(10, 10)), Step(seconds(60, 60), seconds(10, 10), "all", 6))), SUM, BUSY))
+    ten, minute = (
+        e
+        for e in estimates(
+            Forest((Step(seconds(10, 10)), Step(seconds(60, 60), seconds(10, 10), "all", 6))), SUM, BUSY
+        )
+    )
     assert (ten.rows_in, round(ten.rows_out), round(ten.state_rows)) == (1_000_000_000, 1_000_000, 60_000)
     assert (round(minute.rows_in), round(minute.rows_out), minute.state_rows) == (1_000_000, 166_667, 0)
 

@@ -39,7 +39,10 @@ def random_downstream(random: Random, relation: str) -> tuple[Window, list[Windo
     downstream: list[Window] = []
     while not downstream:
         slides = [s * random.choice([1, 2, 4, 6, 8, 12]) for _ in range(random.randint(1, 3))]
-        some = [Window(x * random.randint(1, 4), x, w.offset + s * random.randint(0, 2) * random.randint(0, 1)) for x in slides]
+        some = [
+            Window(x * random.randint(1, 4), x, w.offset + s * random.randint(0, 2) * random.randint(0, 1))
+            for x in slides
+        ]
         related = covered_by if relation == "covered" else partitioned_by
         downstream = sorted({x for x in some if x != w and related(x, w)})
     return w, downstream, period([w, *downstream])
@@ -57,7 +60,10 @@ def test_algorithm_2_finds_the_greatest_benefit() -> None:
     for seed in range(300):
         w, downstream, r = random_downstream(Random(seed), "covered")
         wf = factor_window_covered(w, downstream, r)
-        assert (benefit(wf, w, downstream, r) if wf else 0) == literal_algorithm_2(w, downstream, r), (w, downstream)
+        assert (benefit(wf, w, downstream, r) if wf else 0) == literal_algorithm_2(w, downstream, r), (
+            w,
+            downstream,
+        )
         found += wf is not None
     assert found > 50
 
@@ -82,7 +88,9 @@ def test_algorithm_5_finds_the_least_cost() -> None:
         w, downstream, r = random_downstream(Random(seed), "partitioned")
         wf = factor_window_partitioned(w, downstream, r)
         candidates = [Window(k * w.range, k * w.range, downstream[0].offset) for k in range(2, 50)]
-        eligible = [c for c in candidates if c not in downstream and all(partitioned_by(wj, c) for wj in downstream)]
+        eligible = [
+            c for c in candidates if c not in downstream and all(partitioned_by(wj, c) for wj in downstream)
+        ]
         gains = [g for c in eligible if (g := benefit(c, w, downstream, r)) >= 0]
         if wf in downstream:
             continue
@@ -97,4 +105,6 @@ def test_theorem_9_compares_costs() -> None:
     for rf, other in combinations([2, 3, 5, 6, 10, 15, 30], 2):
         dearer = benefit(Window(rf, rf), w, downstream, r) < benefit(Window(other, other), w, downstream, r)
         assert no_worse(rf, other, 1, lam) == (not dearer)
-        assert no_worse(other, rf, 1, lam) == (benefit(Window(other, other), w, downstream, r) >= benefit(Window(rf, rf), w, downstream, r))
+        assert no_worse(other, rf, 1, lam) == (
+            benefit(Window(other, other), w, downstream, r) >= benefit(Window(rf, rf), w, downstream, r)
+        )

@@ -16,12 +16,17 @@ from thalweg.optimizer.cost.windows import forest_cost
 from thalweg.optimizer.forest import Forest, Step, base, in_time, pieces
 from thalweg.optimizer.plan_windows import MODES, Mode, costs, plan_windows
 from thalweg.optimizer.traits import Features, Traits
-from thalweg.optimizer.units import in_microseconds
+from thalweg.optimizer.units import Scale
 from thalweg.optimizer.validity import check
 from thalweg.plan.pieces import Pieces
 from thalweg.statistics.records import WindowStatistics
 
-MIN, SUM, VARIANCE, MEDIAN = Traits(overlap_safe=True), Traits(invertible=True), Traits(), Traits(holistic=True)
+MIN, SUM, VARIANCE, MEDIAN = (
+    Traits(overlap_safe=True),
+    Traits(invertible=True),
+    Traits(),
+    Traits(holistic=True),
+)
 DISTINCT, ANY = Traits(overlap_safe=True, holistic=True), Traits(overlap_safe=True, invertible=True)
 ALL_TRAITS = [MIN, SUM, VARIANCE, MEDIAN, DISTINCT, ANY]
 ALL_FEATURES = [Features(), *(replace(Features(), **{f.name: False}) for f in fields(Features))]
@@ -30,35 +35,57 @@ lengths = st.integers(1, 24)
 windows = st.builds(Window, lengths, lengths, st.integers(0, 30))
 window_sets = st.sets(windows, min_size=1, max_size=5)
 statistics = st.none() | st.builds(
-    WindowStatistics, st.sampled_from([1e3, 1e6, 1e9]), st.sampled_from([1.0, 100.0, 1e6]), st.sampled_from([1, 100, 10_000])
+    WindowStatistics,
+    st.sampled_from([1e3, 1e6, 1e9]),
+    st.sampled_from([1.0, 100.0, 1e6]),
+    st.sampled_from([1, 100, 10_000]),
 )
 
 
 @settings(max_examples=300, deadline=None)
-@given(window_sets, st.sampled_from(ALL_TRAITS), st.sampled_from(MODES), statistics, st.sampled_from(ALL_FEATURES))
-def test_every_plan_is_valid(asked: set[Window], traits: Traits, mode: Mode, known: WindowStatistics | None, enabled: Features) -> None:
+@given(
+    window_sets,
+    st.sampled_from(ALL_TRAITS),
+    st.sampled_from(MODES),
+    statistics,
+    st.sampled_from(ALL_FEATURES),
+)
+def test_every_plan_is_valid(
+    asked: set[Window], traits: Traits, mode: Mode, known: WindowStatistics | None, enabled: Features
+) -> None:
     check(plan_windows(asked, traits, mode, known, enabled), asked, traits)
 
 
 @settings(max_examples=100, deadline=None)
-@given(window_sets, st.sampled_from([1_000, SECOND, 60 * SECOND]), st.sampled_from(ALL_TRAITS), st.sampled_from(MODES))
+@given(
+    window_sets,
+    st.sampled_from([1_000, SECOND, 60 * SECOND]),
+    st.sampled_from(ALL_TRAITS),
+    st.sampled_from(MODES),
+)
 def test_plans_scale_with_the_unit(asked: set[Window], unit: int, traits: Traits, mode: Mode) -> None:
-    scaled = {in_microseconds(w, unit) for w in asked}
-    assert plan_windows(scaled, traits, mode) == in_time(plan_windows(asked, traits, mode), unit)
+    scaled = set(map(Scale(unit).up, asked))
+    assert plan_windows(scaled, traits, mode) == in_time(plan_windows(asked, traits, mode), Scale(unit))
 
 
-def computed(forest: Forest, rows: dict[int, list[int]], combine: Callable[[list[int]], int], invert: bool) -> dict[Window, dict[int, int]]:
+def computed(
+    forest: Forest, rows: dict[int, list[int]], combine: Callable[[list[int]], int], invert: bool
+) -> dict[Window, dict[int, int]]:
     """What a plan gives for a few instances of each window, step by step, from rows by time; the empty ones left out."""
     found: dict[Window, Callable[[int], int | None]] = {}
 
     def instance(step: Step) -> Callable[[int], int | None]:
         if step.source is None:
-            return lambda m: _lifted([x for t in range(step.window.start(m), step.window.end(m)) for x in rows.get(t, [])], combine)
+            return lambda m: _lifted(
+                [x for t in range(step.window.start(m), step.window.end(m)) for x in rows.get(t, [])], combine
+            )
         read = found[step.source]
         if step.how == "prefix":
             assert invert
             return lambda m: _difference(read, base(step, m), tuple(pieces(step)))
-        return lambda m: _lifted([x for p in pieces(step) if (x := read(base(step, m) + p)) is not None], combine)
+        return lambda m: _lifted(
+            [x for p in pieces(step) if (x := read(base(step, m) + p)) is not None], combine
+        )
 
     for step in forest:
         found[step.window] = instance(step)
@@ -112,8 +139,12 @@ def test_each_mode_costs_no_more_than_the_one_before(asked: set[Window], traits:
 
 @settings(max_examples=150, deadline=None)
 @given(window_sets, st.sampled_from(ALL_TRAITS), statistics.filter(bool), st.sampled_from(ALL_FEATURES))
-def test_best_is_never_predicted_to_be_dearer(asked: set[Window], traits: Traits, known: WindowStatistics, enabled: Features) -> None:
-    cost = {mode: engine_cost(plan_windows(asked, traits, mode, known, enabled), traits, known) for mode in MODES}
+def test_best_is_never_predicted_to_be_dearer(
+    asked: set[Window], traits: Traits, known: WindowStatistics, enabled: Features
+) -> None:
+    cost = {
+        mode: engine_cost(plan_windows(asked, traits, mode, known, enabled), traits, known) for mode in MODES
+    }
     assert cost["best"] <= min(cost.values()) * (1 + 1e-9)
 
 

@@ -36,7 +36,9 @@ def equations(s1: Stream, s2: Stream, p: Parameters, join: str) -> dict[str, flo
         P, U, h1, h2 = p.Pn, p.Un, 1.0, 1.0
     else:
         P, U, h1, h2 = p.Ph, p.Uh, b1, b2
-    lap = s1.rate * (2 * w2 / h2 * P + 2 * U + 2 * m2 * alpha / bg * u) + s2.rate * (2 * w1 / h1 * P + 2 * U + 2 * m1 * alpha / bg * u)
+    lap = s1.rate * (2 * w2 / h2 * P + 2 * U + 2 * m2 * alpha / bg * u) + s2.rate * (
+        2 * w1 / h1 * P + 2 * U + 2 * m1 * alpha / bg * u
+    )
     e10 = s1.rate * (2 * w2 / h2 * P + 2 * U + 2 * a1 / b1 * u + 2 * m2 * alpha / bg * u) + s2.rate * (
         2 * a1 / h1 * P + 2 * U + 2 * n1 * alpha / bg * u
     )
@@ -60,7 +62,10 @@ def equation_6_as_printed(s1: Stream, s2: Stream, p: Parameters) -> float:
 def random_streams(n: int) -> Iterator[tuple[Stream, Stream]]:
     r = Random(1)
     for _ in range(n):
-        s1, s2 = (Stream(r.randint(0, 900), r.randint(1, 5000), 3 ** r.randint(0, 9), 5 * 10 ** -r.uniform(1, 4)) for _ in "12")
+        s1, s2 = (
+            Stream(r.randint(0, 900), r.randint(1, 5000), 3 ** r.randint(0, 9), 5 * 10 ** -r.uniform(1, 4))
+            for _ in "12"
+        )
         yield s1, s2
 
 
@@ -69,9 +74,15 @@ def test_equations_1_to_4() -> None:
     window = Terms(uw=7, fmt=11, found=13, iau=0), Terms(uw=17, fmt=19, found=23, iau=0)
     early = Terms(uw=7, fmt=29, found=31, iau=37), Terms(uw=17, fmt=41, found=43, iau=47)
     assert ea.generic_cost((l1, l2), window, iau) == l1 * (7 + 19 + 23 * iau) + l2 * (17 + 11 + 13 * iau)
-    assert ea.generic_cost((l1, l2), (early[0], window[1]), iau) == l1 * (7 + 19 + 23 * iau + 37) + l2 * (17 + 29 + 31 * iau)
-    assert ea.generic_cost((l1, l2), (window[0], early[1]), iau) == l1 * (7 + 41 + 43 * iau) + l2 * (17 + 11 + 13 * iau + 47)
-    assert ea.generic_cost((l1, l2), early, iau) == l1 * (7 + 41 + 43 * iau + 37) + l2 * (17 + 29 + 31 * iau + 47)
+    assert ea.generic_cost((l1, l2), (early[0], window[1]), iau) == l1 * (7 + 19 + 23 * iau + 37) + l2 * (
+        17 + 29 + 31 * iau
+    )
+    assert ea.generic_cost((l1, l2), (window[0], early[1]), iau) == l1 * (7 + 41 + 43 * iau) + l2 * (
+        17 + 11 + 13 * iau + 47
+    )
+    assert ea.generic_cost((l1, l2), early, iau) == l1 * (7 + 41 + 43 * iau + 37) + l2 * (
+        17 + 29 + 31 * iau + 47
+    )
 
 
 @JOINS
@@ -146,7 +157,9 @@ def test_figures_6b_and_7b_groups(join: str) -> None:
 def test_figures_6c_and_7c_rate(join: str) -> None:
     by_rate = varied((DEFAULT[0], replace(DEFAULT[1], rate=500)), join, rate=range(100, 1000, 200))
     slope = {plan: by_rate[1][plan] - by_rate[0][plan] for plan in by_rate[0]}
-    assert all(b[plan] - a[plan] == pytest.approx(slope[plan]) for a, b in pairwise(by_rate) for plan in slope)
+    assert all(
+        b[plan] - a[plan] == pytest.approx(slope[plan]) for a, b in pairwise(by_rate) for plan in slope
+    )
     assert min(slope["LAP"], slope["EAP10"]) > 5 * max(slope["EAP01"], slope["EAP11"])
 
 
@@ -172,9 +185,16 @@ def test_figures_8_and_9_three_way_gains_more(join: str, cascade: bool) -> None:
 @pytest.mark.parametrize("p", [Parameters(), Parameters(Pn=3), Parameters(Pn=0.5, Un=2), Parameters(B=50)])
 @pytest.mark.parametrize(
     ("g1", "g2", "sigma", "w", "best"),
-    [(1500, 1500, 0.01, 500, "LAP"), (1, 1500, 0.01, 500, "EAP10"), (1500, 1, 0.01, 500, "EAP01"), (150, 150, 0.1, 2000, "EAP11")],
+    [
+        (1500, 1500, 0.01, 500, "LAP"),
+        (1, 1500, 0.01, 500, "EAP10"),
+        (1500, 1, 0.01, 500, "EAP01"),
+        (150, 150, 0.1, 2000, "EAP11"),
+    ],
 )
-def test_figure_10_every_plan_is_best_somewhere(p: Parameters, g1: int, g2: int, sigma: float, w: int, best: str) -> None:
+def test_figure_10_every_plan_is_best_somewhere(
+    p: Parameters, g1: int, g2: int, sigma: float, w: int, best: str
+) -> None:
     for rate in range(100, 600, 100):
         c = costs((Stream(rate, w, g1, sigma), Stream(500, w, g2, sigma)), p, NESTED_LOOP)
         assert min(c, key=c.__getitem__) == best
@@ -218,7 +238,9 @@ class Figure5:
         if self.plan[k]:
             self.update(self.sets[k], f"AS{k + 1}", t, sign, bucket=1)
         for rows in product(*([(t, 1)] if j == k else self.matches(j, t) for j in range(len(self.plan)))):
-            self.update(self.out, "AS", tuple(row[0] for row, _ in rows), sign * prod(n for _, n in rows), bucket=0)
+            self.update(
+                self.out, "AS", tuple(row[0] for row, _ in rows), sign * prod(n for _, n in rows), bucket=0
+            )
 
     def matches(self, j: int, t: Tuple) -> list[tuple[Tuple, int]]:
         rows = list(self.sets[j].items()) if self.plan[j] else [(row, 1) for row in self.windows[j]]
@@ -249,7 +271,11 @@ def simulated(streams: Sequence[Stream], plan: ea.Plan, join: str, rounds: int =
 
 @JOINS
 @pytest.mark.parametrize(
-    "streams", [(Stream(1, 240, 4, 0.1), Stream(1, 200, 3, 0.1)), (Stream(1, 60, 3, 0.2), Stream(1, 50, 2, 0.2), Stream(1, 40, 1, 0.2))]
+    "streams",
+    [
+        (Stream(1, 240, 4, 0.1), Stream(1, 200, 3, 0.1)),
+        (Stream(1, 60, 3, 0.2), Stream(1, 50, 2, 0.2), Stream(1, 40, 1, 0.2)),
+    ],
 )
 def test_the_work_of_figure_5_is_as_predicted(streams: tuple[Stream, ...], join: str) -> None:
     runs = {plan: simulated(streams, plan, join) for plan in ea.all_plans(len(streams))}
@@ -274,7 +300,9 @@ def test_upper_bounds_hide_the_gain_where_groups_are_as_many_as_matches() -> Non
     # n_i = min(24, 24), but 24 tuples in 24 groups are in 24 (1 - 1/e) = 15 of them.
     streams = Stream(1, 240, 24, 0.1), Stream(1, 240, 24, 0.1)
     predicted = costs(streams, None, HASH)
-    late, early = (sum(simulated(streams, plan, HASH).looked.values()) for plan in ((False, False), (True, True)))
+    late, early = (
+        sum(simulated(streams, plan, HASH).looked.values()) for plan in ((False, False), (True, True))
+    )
     assert predicted["LAP"] < predicted["EAP11"]
     assert late > 1.4 * early
 
@@ -282,7 +310,9 @@ def test_upper_bounds_hide_the_gain_where_groups_are_as_many_as_matches() -> Non
 def test_equation_6_as_printed_is_no_mirror_of_equation_7() -> None:
     s1, s2 = Stream(300, 500, 20, 0.1), Stream(200, 400, 20, 0.05)
     assert costs((s1, s2), None, NESTED_LOOP)["EAP10"] == costs((s2, s1), None, NESTED_LOOP)["EAP01"]
-    assert equation_6_as_printed(s1, s2, Parameters()) != pytest.approx(costs((s2, s1), None, NESTED_LOOP)["EAP01"])
+    assert equation_6_as_printed(s1, s2, Parameters()) != pytest.approx(
+        costs((s2, s1), None, NESTED_LOOP)["EAP01"]
+    )
 
 
 # Stream-based join.
@@ -376,7 +406,9 @@ def alive(seen: Sequence[Row], now: int, lengths: tuple[int, int]) -> tuple[list
     return [f for f in kept if f.side == 0], [f for f in kept if f.side == 1]
 
 
-def ic_differences(script: Sequence[Row], sign: int, removed: bool = True, lengths: tuple[int, int] = (20, 20)) -> int:
+def ic_differences(
+    script: Sequence[Row], sign: int, removed: bool = True, lengths: tuple[int, int] = (20, 20)
+) -> int:
     """At how many arrivals equation 2, with a sign of |SetA x SetB|, is not the count.
 
     removed: the windows that SetA and SetB are joined with no longer hold the expired tuples.
@@ -387,7 +419,12 @@ def ic_differences(script: Sequence[Row], sign: int, removed: bool = True, lengt
         after, own, other = alive(script[: i + 1], f.at, lengths), f.side, 1 - f.side
         sets = [[g for g in b if g not in a] for a, b in zip(after, before, strict=True)]
         joined = [[g for g in w if g is not f] for w in (after if removed else before)]
-        count += pairs([f], after[other]) - pairs(sets[own], joined[other]) - pairs(sets[other], joined[own]) + sign * pairs(*sets)
+        count += (
+            pairs([f], after[other])
+            - pairs(sets[own], joined[other])
+            - pairs(sets[other], joined[own])
+            + sign * pairs(*sets)
+        )
         if count != pairs(*after):
             wrong, count = wrong + 1, pairs(*after)
         before = after
@@ -417,7 +454,9 @@ def test_lemma_1() -> None:
         assert x(b, d) == x(a, c) + enter - leave
 
 
-def tc_differences(script: Sequence[Row], credit: Callable[[Row, Row], Row | None], lengths: tuple[int, int] = (20, 20)) -> int:
+def tc_differences(
+    script: Sequence[Row], credit: Callable[[Row, Row], Row | None], lengths: tuple[int, int] = (20, 20)
+) -> int:
     """At how many arrivals the sum of CV of the tuples alive is not the count."""
     cv: Counter[int] = Counter()
     wrong = 0
@@ -442,8 +481,12 @@ def test_tc_sums_the_credits_of_the_tuples_alive() -> None:
 
     assert tc_differences(rows(6, ties=True), earlier) == 0
     assert tc_differences(rows(6), strictly_earlier) == 0
-    assert tc_differences(rows(6, ties=True), strictly_earlier) > 0  # the definition of CV loses pairs of one timestamp
-    assert tc_differences(rows(6), earlier, (10, 30)) > 0  # with windows of other lengths the earlier may stay longer
+    assert (
+        tc_differences(rows(6, ties=True), strictly_earlier) > 0
+    )  # the definition of CV loses pairs of one timestamp
+    assert (
+        tc_differences(rows(6), earlier, (10, 30)) > 0
+    )  # with windows of other lengths the earlier may stay longer
     assert tc_differences(rows(6), first_to_expire, (10, 30)) == 0
 
 
@@ -465,7 +508,9 @@ def test_tc_max() -> None:
     script = rows(7)
     assert tc_max_differences(script, bottom=-inf) == 0
     assert tc_max_differences([replace(f, value=abs(f.value)) for f in script], bottom=0) == 0
-    assert tc_max_differences([replace(f, value=-1 - abs(f.value)) for f in script], bottom=0) > 0  # the paper has values from 0
+    assert (
+        tc_max_differences([replace(f, value=-1 - abs(f.value)) for f in script], bottom=0) > 0
+    )  # the paper has values from 0
 
 
 def test_ic_and_tc_equations() -> None:

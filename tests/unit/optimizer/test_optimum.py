@@ -16,7 +16,7 @@ from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_w
 from thalweg.optimizer.rules.optimum import optimum
 from thalweg.optimizer.rules.ways import ways
 from thalweg.optimizer.traits import Features, Traits
-from thalweg.optimizer.units import in_microseconds
+from thalweg.optimizer.units import Scale
 
 MIN, VARIANCE = Traits(overlap_safe=True), Traits()
 PAPER = Features(sparse=False, tiling=False, prefix=False)
@@ -53,7 +53,12 @@ ALGORITHM_3 = [
 def test_gap_of_algorithm_3(kind: str, semantics: str, usual: float, most: float) -> None:
     traits, related = (MIN, covered_by) if semantics == "covered by" else (VARIANCE, partitioned_by)
     sets = [random_set(seed, kind == "tumbling") for seed in range(60)]
-    gaps = [float(forest_cost(min_cost_graph_with_factors(s, related)) / forest_cost(best_of_all(s, traits, PAPER))) for s in sets]
+    gaps = [
+        float(
+            forest_cost(min_cost_graph_with_factors(s, related)) / forest_cost(best_of_all(s, traits, PAPER))
+        )
+        for s in sets
+    ]
     assert min(gaps) >= 1
     assert mean(gaps) <= usual and max(gaps) <= most
     assert max(gaps) > 1.1  # algorithm 3 is not optimal
@@ -65,14 +70,14 @@ def test_best_is_the_optimum_on_small_sets(kind: str, traits: Traits) -> None:
     for seed in range(30):
         asked = random_set(seed, kind == "tumbling")
         optimal = forest_cost(best_of_all(asked, traits, Features()))
-        assert costs([in_microseconds(w, SECOND) for w in asked], traits)["best"] <= float(optimal), asked
+        assert costs([Scale(SECOND).up(w) for w in asked], traits)["best"] <= float(optimal), asked
 
 
 def test_local_search_alone_comes_close() -> None:
     for seed in range(30):
         asked = random_set(seed, tumbling=False, n=4)
         optimal = forest_cost(best_of_all(asked, MIN, Features()))
-        alone = costs([in_microseconds(w, SECOND) for w in asked], MIN, Features(search=False))["best"]
+        alone = costs([Scale(SECOND).up(w) for w in asked], MIN, Features(search=False))["best"]
         assert alone <= 1.05 * float(optimal), asked
 
 

@@ -48,9 +48,15 @@ def test_example_5_partitioning() -> None:
 @BOTH
 def test_example_6(traits: Traits) -> None:
     windows = tumbling(10, 20, 30, 40, unit=SECOND)
-    assert {mode: cost for mode, cost in costs(windows, traits).items() if mode != "best"} == {"naive": 480, "shared": 150, "paper": 150}
+    assert {mode: cost for mode, cost in costs(windows, traits).items() if mode != "best"} == {
+        "naive": 480,
+        "shared": 150,
+        "paper": 150,
+    }
     asked = frozenset(tumbling(10, 20, 30, 40))
-    forest = min_cost_graph(window_coverage_graph(asked, covered_by if traits.overlap_safe else partitioned_by), asked)
+    forest = min_cost_graph(
+        window_coverage_graph(asked, covered_by if traits.overlap_safe else partitioned_by), asked
+    )
     assert sources(forest) == {10: None, 20: 10, 30: 10, 40: 20}
     assert period(asked) == 120
     assert [step_cost(s, 120) for s in forest] == [120, 12, 12, 6]
@@ -59,10 +65,16 @@ def test_example_6(traits: Traits) -> None:
 @BOTH
 def test_examples_7_and_8(traits: Traits) -> None:
     windows = tumbling(20, 30, 40, unit=SECOND)
-    assert {mode: cost for mode, cost in costs(windows, traits).items() if mode != "best"} == {"naive": 360, "shared": 246, "paper": 150}
+    assert {mode: cost for mode, cost in costs(windows, traits).items() if mode != "best"} == {
+        "naive": 360,
+        "shared": 246,
+        "paper": 150,
+    }
     assert factors(windows, traits) == ((10, 10),)
     plan = plan_windows(windows, traits, "paper")
-    assert sources(plan) == {r * SECOND: s and s * SECOND for r, s in {10: None, 20: 10, 30: 10, 40: 20}.items()}
+    assert sources(plan) == {
+        r * SECOND: s and s * SECOND for r, s in {10: None, 20: 10, 30: 10, 40: 20}.items()
+    }
     assert [s.window.range // SECOND for s in plan if s.factor] == [10]
 
 
@@ -87,7 +99,11 @@ def test_mutually_prime_windows_stay_as_they_are() -> None:
 
 def test_holistic_aggregates_fall_back_to_naive() -> None:
     windows = tumbling(10, 20, unit=SECOND)
-    assert plan_windows(windows, MEDIAN, "paper") == plan_windows(windows, MEDIAN, "naive") == plan_windows(windows, MEDIAN, "shared")
+    assert (
+        plan_windows(windows, MEDIAN, "paper")
+        == plan_windows(windows, MEDIAN, "naive")
+        == plan_windows(windows, MEDIAN, "shared")
+    )
 
 
 def test_recurrence_count() -> None:

@@ -20,7 +20,9 @@ def test_random_gen(n: int, tumbling: bool) -> None:
 
 
 def test_sequential_gen() -> None:
-    assert sequential_gen(3, True, seed=0, ranges=(5,), unit=SECOND) == tuple(Window(r * SECOND, r * SECOND) for r in (10, 15, 20))
+    assert sequential_gen(3, True, seed=0, ranges=(5,), unit=SECOND) == tuple(
+        Window(r * SECOND, r * SECOND) for r in (10, 15, 20)
+    )
     assert {sequential_gen(20, False, seed)[0].slide for seed in range(20)} == {10, 20, 40}
 
 
@@ -34,5 +36,9 @@ def test_generators_refuse_more_windows_than_there_are() -> None:
 def test_divisors() -> None:
     for n in range(1, 500):
         assert divisors(n) == tuple(d for d in range(1, n + 1) if n % d == 0)
-    assert len(divisors(86_400 * SECOND)) == len([d for d in divisors(86_400 * SECOND) if (86_400 * SECOND) % d == 0]) > 200
+    assert (
+        len(divisors(86_400 * SECOND))
+        == len([d for d in divisors(86_400 * SECOND) if (86_400 * SECOND) % d == 0])
+        > 200
+    )
     assert factorized(4_294_967_291) == ((4_294_967_291, 1),)

@@ -38,7 +38,12 @@ def test_another_order_takes_the_place_of_the_one_before_at_once() -> None:
     assert second.emissions == first.emissions and second.fragments == first.fragments
     assert second.joins == (replace(first.joins[0], order=second.joins[0].order),) and second.joins[0].order
     change = change_of("before", first, second)
-    assert change.made.joins == second.joins and not change.made.fragments and not change.gone and not change.ended
+    assert (
+        change.made.joins == second.joins
+        and not change.made.fragments
+        and not change.gone
+        and not change.ended
+    )
     assert applied(first, loads(dumps(change))) == second
 
 

@@ -22,15 +22,23 @@ def join_query(i: int) -> str:
     return counted(f"l.x > {i} AND r.j < {i % 9}", source="acd"[i % 3])
 
 
-@pytest.mark.parametrize("made", [window_query, join_query])
+def cell_query(i: int) -> str:
+    return windows(f"x > {i} AND x < {2 * i + 9}", "COUNT(*) AS n, SUM(x) AS s, MAX(x) AS m", "abcd"[i % 4])
+
+
+@pytest.mark.parametrize("made", [window_query, cell_query, join_query])
 def test_five_hundred_queries_are_bound_and_planned_in_three_seconds(made: Callable[[int], str]) -> None:
-    """Processor time, so that a busy machine is no reason to fail."""
-    started = process_time()
-    asked = queries(*(made(i) for i in range(QUERIES + 1)))
-    plan = planned(asked[:-1])
-    taken = process_time() - started
-    assert len(plan.queries) == QUERIES and taken < 3
-    assert min(one_more(asked, plan) for _ in range(5)) < 0.05, "the least of some, as the collection of garbage takes as long"
+    """Processor time, and the least of some tries, so that a busy machine is no reason to fail."""
+    tries = list[float]()
+    while len(tries) < 3 and min(tries, default=3.0) >= 3:
+        started = process_time()
+        asked = queries(*(made(i) for i in range(QUERIES + 1)))
+        plan = planned(asked[:-1])
+        tries.append(process_time() - started)
+    assert len(plan.queries) == QUERIES and min(tries) < 3
+    assert min(one_more(asked, plan) for _ in range(5)) < 0.05, (
+        "the least of some, as the collection of garbage takes as long"
+    )
 
 
 def one_more(asked: tuple[Query, ...], plan: Plan) -> float:

@@ -35,14 +35,20 @@ def test_what_both_need_of_a_shared_fragment_is_kept() -> None:
 def test_another_condition_is_another_node() -> None:
     plan = planned(queries(windows("x > 1"), windows("x > 2")), config=Config(sharing="off"))
     assert len({f.id for f in plan.fragments}) == 2
-    pooled = planned(queries(windows("x > 1"), windows("x > 2"), windows("j > 2")), config=Config(sharing="all"))
-    assert len({f.id for f in pooled.fragments}) == 2, "or two query-sets of one; other columns are other cells"
+    pooled = planned(
+        queries(windows("x > 1"), windows("x > 2"), windows("j > 2")), config=Config(sharing="all")
+    )
+    assert len({f.id for f in pooled.fragments}) == 2, (
+        "or two query-sets of one; other columns are other cells"
+    )
 
 
 ROWS = "SELECT l.k, r.x FROM a AS l [RANGE 1 MINUTE], b AS r [RANGE 1 MINUTE] WHERE l.k = r.k"
 
 
-@pytest.mark.parametrize("select", [windows(), counted(), ROWS], ids=["windows", "aggregate over a join", "joined rows"])
+@pytest.mark.parametrize(
+    "select", [windows(), counted(), ROWS], ids=["windows", "aggregate over a join", "joined rows"]
+)
 def test_queries_equal_but_for_their_name_run_once(select: str) -> None:
     one, two = planned(queries(select)), planned(queries(select, select))
     assert [n.id for n in two.nodes] == [n.id for n in one.nodes]
@@ -57,8 +63,12 @@ def test_no_id_holds_the_name_of_a_query() -> None:
 
 
 def test_other_names_of_inputs_are_the_same_join() -> None:
-    pairs = "FROM a AS {0} [RANGE 1 MINUTE], b AS {1} [RANGE 2 MINUTES] WHERE {0}.k = {1}.k AND {0}.x + 1 < {1}.x"
-    counts = f"SELECT {{0}}.j, COUNT(*) AS n, SUM({{0}}.x * {{1}}.x) AS s {pairs} GROUP BY {{0}}.j EVERY 1 MINUTE"
+    pairs = (
+        "FROM a AS {0} [RANGE 1 MINUTE], b AS {1} [RANGE 2 MINUTES] WHERE {0}.k = {1}.k AND {0}.x + 1 < {1}.x"
+    )
+    counts = (
+        f"SELECT {{0}}.j, COUNT(*) AS n, SUM({{0}}.x * {{1}}.x) AS s {pairs} GROUP BY {{0}}.j EVERY 1 MINUTE"
+    )
     rows = f"SELECT {{0}}.x AS x, {{1}}.j AS j {pairs}"
     for select in (counts, rows):
         plan = planned(queries(select.format("l", "r"), select.format("seller", "buyer")))
@@ -89,12 +99,24 @@ def test_a_dropped_query_leaves_what_others_use() -> None:
 
 
 def test_the_stages_of_planning_have_names_and_reasons_of_order() -> None:
-    assert [name for name, _ in STAGES] == ["continue", "windows", "joins", "retire", "merge", "prune", "sets"]
+    assert [name for name, _ in STAGES] == [
+        "continue",
+        "windows",
+        "joins",
+        "retire",
+        "merge",
+        "prune",
+        "sets",
+        "sub-joins",
+    ]
 
 
 def test_what_is_written_grows_with_what_changed() -> None:
     apart = Config(sharing="off")
-    many = queries(*(windows(f"x > {i}", source="abcd"[i % 4]) for i in range(60)), *(counted(f"l.x > {i}") for i in range(60)))
+    many = queries(
+        *(windows(f"x > {i}", source="abcd"[i % 4]) for i in range(60)),
+        *(counted(f"l.x > {i}") for i in range(60)),
+    )
     plan = planned(many[:-1], config=apart)
     more = planned(many, plan, apart)
     change = change_of("base", plan, more)
@@ -109,24 +131,37 @@ def test_one_more_query_of_a_pool_is_written_as_that_pool() -> None:
     more = planned(many, plan)
     change = change_of("base", plan, more)
     assert applied(plan, change) == more and loads(dumps(change)) == change
-    assert (len(plan.joins), len(change.made.joins), len(change.made.fragments), len(change.made.queries)) == (2, 0, 2, 1)
+    assert (
+        len(plan.joins),
+        len(change.made.joins),
+        len(change.made.fragments),
+        len(change.made.queries),
+    ) == (2, 0, 2, 1)
 
 
 def test_a_change_also_tells_what_is_gone_and_what_is_different() -> None:
     asked = queries(windows(), counted(), windows("x > 1"))
     plan = planned(asked)
-    other = planned((*asked[1:2], *queries(windows(), counted(), windows("x > 1"), windows("x > 3"))[3:]), plan, top=5)
+    other = planned(
+        (*asked[1:2], *queries(windows(), counted(), windows("x > 1"), windows("x > 3"))[3:]), plan, top=5
+    )
     assert applied(plan, change_of("base", plan, other)) == other
 
 
 def test_a_hopping_window_of_ten_years_by_seconds_has_a_small_plan() -> None:
-    plan = planned(queries("SELECT k, window_id, COUNT(*) AS n FROM a GROUP BY k, WINDOWS(TUMBLE '1 second', TUMBLE '3650 days')"))
+    plan = planned(
+        queries(
+            "SELECT k, window_id, COUNT(*) AS n FROM a GROUP BY k, WINDOWS(TUMBLE '1 second', TUMBLE '3650 days')"
+        )
+    )
     assert len(dumps(plan)) < 10_000
     assert isinstance(plan.fragments[0], Fragment)
 
 
 def test_derived_nodes_stand_after_what_they_are_derived_from() -> None:
-    asked = queries(windows(), windows("x > 1"), windows(calls="SUM(x) AS s"), windows("x > 1", "MAX(x) AS m"))
+    asked = queries(
+        windows(), windows("x > 1"), windows(calls="SUM(x) AS s"), windows("x > 1", "MAX(x) AS m")
+    )
     plan = Plan()
     for live in (asked[:2], asked, asked[1:], asked[2:3], asked):
         plan = planned(live, plan, top=5)

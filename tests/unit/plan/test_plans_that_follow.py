@@ -14,15 +14,27 @@ from thalweg.state.plans import LONGEST, PlanLog, plan_at
 
 def members(plan: Plan) -> tuple[object, ...]:
     """A plan whatever the order of its parts."""
-    return (*(frozenset(part) for part in (plan.streams, plan.queries, plan.nodes, plan.joins, plan.emissions)), plan.settings)
+    return (
+        *(frozenset(part) for part in (plan.streams, plan.queries, plan.nodes, plan.joins, plan.emissions)),
+        plan.settings,
+    )
 
 
 def test_what_is_read_is_what_was_written_however_plans_follow_each_other(tmp_path: Path) -> None:
-    asked = queries(windows(), counted(), windows("x > 1"), windows("x > 2", "MAX(x) AS m"), counted("l.x > 1"), windows("x > 3"))
+    asked = queries(
+        windows(),
+        counted(),
+        windows("x > 1"),
+        windows("x > 2", "MAX(x) AS m"),
+        counted("l.x > 1"),
+        windows("x > 3"),
+    )
     log, plan = PlanLog(LocalStore(tmp_path)), Plan()
     for round_ in range(2 * LONGEST):
         live = tuple(q for i, q in enumerate(asked) if (round_ * 7 + i * i) % 3)
-        config = Config(windows=("naive", "best")[round_ % 2], early_aggregation=("LAP", "EAP11")[round_ // 2 % 2])
+        config = Config(
+            windows=("naive", "best")[round_ % 2], early_aggregation=("LAP", "EAP11")[round_ // 2 % 2]
+        )
         plan = planned(live, plan, config, top=round_ * 10_000_000, again=round_ % 4 == 3)
         name = log.write(plan, round_)
         assert members(plan_at(tmp_path / name)) == members(plan)

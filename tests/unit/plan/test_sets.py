@@ -58,7 +58,8 @@ def conditions(draw: Any) -> str:
 
 def chosen(texts: list[str]) -> list[Chosen]:
     queries = "".join(
-        f"CREATE QUERY q{n} AS SELECT COUNT(*) AS c FROM s WHERE {t} GROUP BY TUMBLE '1 minute';" for n, t in enumerate(texts)
+        f"CREATE QUERY q{n} AS SELECT COUNT(*) AS c FROM s WHERE {t} GROUP BY TUMBLE '1 minute';"
+        for n, t in enumerate(texts)
     )
     bound = bind_statements(STREAM + queries).queries
     return [Chosen(n, q.where) for n, q in enumerate(bound.values())]
@@ -66,19 +67,33 @@ def chosen(texts: list[str]) -> list[Chosen]:
 
 def database(random: Random) -> duckdb.DuckDBPyConnection:
     db = duckdb.connect(config={"threads": 1})
-    db.execute('CREATE TABLE scan (i INT, b BIGINT, x DOUBLE, f FLOAT, d DECIMAL(9, 2), t VARCHAR, o BOOLEAN, "day" DATE, "__time" BIGINT)')
-    rows = [", ".join([*(random.choice(v) for v in VALUES.values()), str(random.randrange(9))]) for _ in range(60)]
+    db.execute(
+        'CREATE TABLE scan (i INT, b BIGINT, x DOUBLE, f FLOAT, d DECIMAL(9, 2), t VARCHAR, o BOOLEAN, "day" DATE, "__time" BIGINT)'
+    )
+    rows = [
+        ", ".join([*(random.choice(v) for v in VALUES.values()), str(random.randrange(9))]) for _ in range(60)
+    ]
     db.execute(f"INSERT INTO scan VALUES {', '.join(f'({r})' for r in rows)}")
     return db
 
 
-@given(texts=hs.lists(hs.lists(conditions(), min_size=1, max_size=3).map(" AND ".join), min_size=1, max_size=12), seed=hs.integers(0, 999))
+@given(
+    texts=hs.lists(hs.lists(conditions(), min_size=1, max_size=3).map(" AND ".join), min_size=1, max_size=12),
+    seed=hs.integers(0, 999),
+)
 def test_a_set_has_who_takes_the_row(texts: list[str], seed: int) -> None:
     sets = chosen(texts)
     each = [" AND ".join(f"({e.sql})" for e in c.where) or "TRUE" for c in sets]
-    one_by_one = " | ".join(f"(coalesce({sql}, FALSE)::UBIGINT << {c.bit})" for c, sql in zip(sets, each, strict=True))
+    one_by_one = " | ".join(
+        f"(coalesce({sql}, FALSE)::UBIGINT << {c.bit})" for c, sql in zip(sets, each, strict=True)
+    )
     with database(Random(seed)) as db:
-        assert db.execute(f"SELECT * FROM (SELECT {set_sql(sets)} AS a, {one_by_one} AS b, * FROM scan) WHERE a <> b").fetchall() == []
+        assert (
+            db.execute(
+                f"SELECT * FROM (SELECT {set_sql(sets)} AS a, {one_by_one} AS b, * FROM scan) WHERE a <> b"
+            ).fetchall()
+            == []
+        )
 
 
 def test_rows_before_the_beginning_are_not_taken() -> None:
@@ -103,6 +118,8 @@ def test_words_without_a_query_are_empty() -> None:
 
 
 def test_a_long_list_is_asked_by_itself() -> None:
-    sets = chosen([f"i IN ({', '.join(map(str, range(n, n + 40_000)))})" for n in (0, 5)] + ["i > 3", "i < 2"])
+    sets = chosen(
+        [f"i IN ({', '.join(map(str, range(n, n + 40_000)))})" for n in (0, 5)] + ["i > 3", "i < 2"]
+    )
     indexed, alone = indexes(sets)
     assert [len(i.cuts) for i in indexed] == [2] and len(alone) == 2

@@ -25,7 +25,8 @@ def test_without_disorder_events_come_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "generator", [Sensors(20_000, rate=1000, disorder=2, late=0.02), Nexmark(20_000, rate=333.3, disorder=0.5, seed=4)]
+    "generator",
+    [Sensors(20_000, rate=1000, disorder=2, late=0.02), Nexmark(20_000, rate=333.3, disorder=0.5, seed=4)],
 )
 def test_order_is_by_arrival_whatever_the_block(generator: Generator) -> None:
     ids = np.arange(generator.events)
@@ -84,8 +85,17 @@ def test_long_delays_enlarge_the_step_so_that_each_event_is_held_for_few_steps()
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(1, 300), st.floats(0.5, 50), st.floats(0, 20), st.floats(0, 1), st.integers(1, 60), st.integers(1, 60))
-def test_every_event_arrives_once_in_any_cut(events: int, rate: float, disorder: float, late: float, block: int, size: int) -> None:
+@given(
+    st.integers(1, 300),
+    st.floats(0.5, 50),
+    st.floats(0, 20),
+    st.floats(0, 1),
+    st.integers(1, 60),
+    st.integers(1, 60),
+)
+def test_every_event_arrives_once_in_any_cut(
+    events: int, rate: float, disorder: float, late: float, block: int, size: int
+) -> None:
     generator = Sensors(events, rate=rate, disorder=disorder, late=late)
     pieces = list(cut(generator._order(block), size))
     ids = np.concatenate(pieces)

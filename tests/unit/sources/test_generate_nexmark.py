@@ -42,7 +42,11 @@ def test_schema(tables: dict[str, pa.Table]) -> None:
 
 
 def test_of_fifty_events_one_is_a_person_three_are_auctions(tables: dict[str, pa.Table]) -> None:
-    assert {stream: table.num_rows * 50 // EVENTS for stream, table in tables.items()} == {"person": 1, "auction": 3, "bid": 46}
+    assert {stream: table.num_rows * 50 // EVENTS for stream, table in tables.items()} == {
+        "person": 1,
+        "auction": 3,
+        "bid": 46,
+    }
 
 
 def test_ids_count_up_from_1000(tables: dict[str, pa.Table]) -> None:
@@ -88,7 +92,9 @@ def test_number_of_open_auctions_is_a_choice() -> None:
 
 
 @pytest.mark.parametrize(("stream", "name", "place"), [("bid", "bidder", 1), ("auction", "seller", 0)])
-def test_hot_people_act_three_times_in_four(tables: dict[str, pa.Table], stream: str, name: str, place: int) -> None:
+def test_hot_people_act_three_times_in_four(
+    tables: dict[str, pa.Table], stream: str, name: str, place: int
+) -> None:
     ids = np.arange(EVENTS)
     ids = ids[ids % 50 >= 4] if stream == "bid" else ids[(ids % 50 >= 1) & (ids % 50 < 4)]
     person, last = column(tables[stream], name) - 1000, ids // 50
@@ -136,7 +142,11 @@ def test_states_are_uniform_and_cities_are_in_them(tables: dict[str, pa.Table]) 
 
 def test_people_have_names_mail_and_cards(tables: dict[str, pa.Table]) -> None:
     person = tables["person"]
-    patterns = {"name": r"^\w+ \w+$", "email": r"^\w+\.\w+\.\d+@example\.(com|net|org)$", "credit_card": r"^(\d{4} ){3}\d{4}$"}
+    patterns = {
+        "name": r"^\w+ \w+$",
+        "email": r"^\w+\.\w+\.\d+@example\.(com|net|org)$",
+        "credit_card": r"^(\d{4} ){3}\d{4}$",
+    }
     for name, pattern in patterns.items():
         assert pc.all(pc.match_substring_regex(person[name], pattern)).as_py()
     assert pc.count_distinct(person["email"]).as_py() == person.num_rows
@@ -161,7 +171,10 @@ def test_urls_belong_to_channels_and_most_name_them(tables: dict[str, pa.Table])
 
 def test_any_event_can_be_made_alone(tables: dict[str, pa.Table]) -> None:
     alone = Nexmark(EVENTS, rate=RATE, seed=1).tables(np.array([123_456]))
-    assert alone["bid"].to_pylist() == tables["bid"].slice(int(np.searchsorted(bid_ids(), 123_456)), 1).to_pylist()
+    assert (
+        alone["bid"].to_pylist()
+        == tables["bid"].slice(int(np.searchsorted(bid_ids(), 123_456)), 1).to_pylist()
+    )
     assert alone["person"].num_rows == alone["auction"].num_rows == 0
 
 
@@ -183,7 +196,9 @@ def test_seed_decides_everything() -> None:
 def test_values_stay_as_they_are_from_version_to_version() -> None:
     tables = Nexmark(50).tables(np.arange(50))
     assert tables["person"].select(["id", "city", "state"]).to_pylist() == [PERSON]
-    assert tables["auction"].select(["initial_bid", "seller", "category"]).slice(0, 1).to_pylist() == [AUCTION]
+    assert tables["auction"].select(["initial_bid", "seller", "category"]).slice(0, 1).to_pylist() == [
+        AUCTION
+    ]
     assert tables["bid"].select(["auction", "bidder", "price", "channel"]).slice(0, 1).to_pylist() == [BID]
 
 

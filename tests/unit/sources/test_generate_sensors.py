@@ -18,7 +18,9 @@ def reading() -> pa.Table:
 
 
 def test_schema(reading: pa.Table) -> None:
-    assert reading.schema == pa.schema([("k", pa.int64()), ("at", pa.timestamp("us")), ("v", pa.float64()), ("status", pa.string())])
+    assert reading.schema == pa.schema(
+        [("k", pa.int64()), ("at", pa.timestamp("us")), ("v", pa.float64()), ("status", pa.string())]
+    )
     reading.validate(full=True)
 
 
@@ -40,7 +42,9 @@ def test_values_are_temperatures_and_missing_where_there_is_a_fault(reading: pa.
 
 def test_statuses_are_few(reading: pa.Table) -> None:
     shares = {row["values"]: row["counts"] / EVENTS for row in reading["status"].value_counts().to_pylist()}
-    assert shares == pytest.approx({"ok": 0.95, "low battery": 0.03, "calibrating": 0.01, "fault": 0.01}, abs=0.003)
+    assert shares == pytest.approx(
+        {"ok": 0.95, "low battery": 0.03, "calibrating": 0.01, "fault": 0.01}, abs=0.003
+    )
 
 
 def test_devices_differ_in_their_usual_value(reading: pa.Table) -> None:
@@ -49,7 +53,13 @@ def test_devices_differ_in_their_usual_value(reading: pa.Table) -> None:
 
 
 def test_start_moves_all_times() -> None:
-    assert Sensors(5, rate=1, start=0).times(np.arange(5)).tolist() == [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000]
+    assert Sensors(5, rate=1, start=0).times(np.arange(5)).tolist() == [
+        0,
+        1_000_000,
+        2_000_000,
+        3_000_000,
+        4_000_000,
+    ]
 
 
 def test_generators_by_name() -> None:
@@ -69,5 +79,9 @@ def test_ddl_without_disorder() -> None:
 
 def test_ddl_has_a_statement_per_stream() -> None:
     text = Nexmark(1, disorder=5).ddl("data")
-    assert [line.split()[2] for line in text.splitlines() if line.startswith("CREATE")] == ["person", "auction", "bid"]
+    assert [line.split()[2] for line in text.splitlines() if line.startswith("CREATE")] == [
+        "person",
+        "auction",
+        "bid",
+    ]
     assert text.count("watermark = '5 seconds'") == 3

@@ -31,13 +31,18 @@ def whole(generator: Generator) -> dict[str, pa.Table]:
 def read(folder: Path, generator: Generator, format: str) -> pa.Table:
     columns = {column.name: column.type for column in generator.schemas[folder.name]}
     typed = "" if format == "parquet" else f", columns = {columns}"
-    rows = [duckdb.sql(f"FROM {READERS[format]}('{folder / name}'{typed})").to_arrow_table() for name in names(folder)]
+    rows = [
+        duckdb.sql(f"FROM {READERS[format]}('{folder / name}'{typed})").to_arrow_table()
+        for name in names(folder)
+    ]
     return pa.concat_tables(rows)
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
 @pytest.mark.parametrize("generator", [NEXMARK, SENSORS], ids=["nexmark", "sensors"])
-def test_files_read_in_name_order_give_the_events_in_arrival_order(tmp_path: Path, generator: Generator, format: str) -> None:
+def test_files_read_in_name_order_give_the_events_in_arrival_order(
+    tmp_path: Path, generator: Generator, format: str
+) -> None:
     summary = write(generator, tmp_path / "out", format=format, events_per_file=1000)
     for stream, table in whole(generator).items():
         assert read(tmp_path / "out" / stream, generator, format).to_pylist() == table.to_pylist()
@@ -80,7 +85,9 @@ def test_a_stream_without_events_has_a_folder_but_no_file(tmp_path: Path) -> Non
 def test_any_split_into_files_gives_the_same_events(tmp_path: Path) -> None:
     for size in (7, 500, 10_000):
         write(SENSORS, tmp_path / str(size), events_per_file=size)
-    one, two, three = (read(tmp_path / size / "reading", SENSORS, "parquet") for size in ("7", "500", "10000"))
+    one, two, three = (
+        read(tmp_path / size / "reading", SENSORS, "parquet") for size in ("7", "500", "10000")
+    )
     assert one.to_pylist() == two.to_pylist() == three.to_pylist()
 
 
@@ -88,7 +95,8 @@ def test_the_same_numbers_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write(NEXMARK, tmp_path / name)
     assert all(
-        (tmp_path / "a" / stream / "part-000000.parquet").read_bytes() == (tmp_path / "b" / stream / "part-000000.parquet").read_bytes()
+        (tmp_path / "a" / stream / "part-000000.parquet").read_bytes()
+        == (tmp_path / "b" / stream / "part-000000.parquet").read_bytes()
         for stream in NEXMARK.schemas
     )
 
@@ -149,7 +157,8 @@ def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [({"format": "orc"}, "unknown format 'orc'"), ({"events_per_file": 0}, "0 events per file")]
+    ("arguments", "message"),
+    [({"format": "orc"}, "unknown format 'orc'"), ({"events_per_file": 0}, "0 events per file")],
 )
 def test_bad_arguments(tmp_path: Path, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
@@ -158,7 +167,9 @@ def test_bad_arguments(tmp_path: Path, arguments: dict[str, object], message: st
 
 
 @pytest.mark.parametrize(
-    "generator", [Nexmark(1_000_000, rate=100_000, disorder=1), Sensors(1_000_000, rate=100_000, disorder=1)], ids=["nexmark", "sensors"]
+    "generator",
+    [Nexmark(1_000_000, rate=100_000, disorder=1), Sensors(1_000_000, rate=100_000, disorder=1)],
+    ids=["nexmark", "sensors"],
 )
 def test_a_million_events_take_seconds_at_most(tmp_path: Path, generator: Generator) -> None:
     """Processor time of this process, so that other work on the machine doesn't count."""

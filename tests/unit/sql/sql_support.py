@@ -44,14 +44,22 @@ AUCTION = Stream(
     ),
     time="at",
 )
-PERSON = Relation("person", (Column("id", "BIGINT"), Column("name", "VARCHAR"), Column("state", "VARCHAR")), "csv", "person.csv")
+PERSON = Relation(
+    "person",
+    (Column("id", "BIGINT"), Column("name", "VARCHAR"), Column("state", "VARCHAR")),
+    "csv",
+    "person.csv",
+)
 JOINED_STREAMS = {"bid": BID, "auction": AUCTION}
 RELATIONS = {"person": PERSON}
 
 
 def infer(sql: str, columns: Mapping[str, str]) -> str:
     """The type of an expression, by asking DuckDB to describe it over an empty table."""
-    body = ", ".join('"{}" {}'.format(name.replace('"', '""'), type_) for name, type_ in columns.items()) or "i INTEGER"
+    body = (
+        ", ".join('"{}" {}'.format(name.replace('"', '""'), type_) for name, type_ in columns.items())
+        or "i INTEGER"
+    )
     try:
         if SCOPE[0] != body:
             ENGINE.execute(f"CREATE OR REPLACE TEMP TABLE scope ({body})")
@@ -70,7 +78,9 @@ def bound(sql: str) -> Query:
 
 def joined(sql: str) -> Query:
     """The join of a SELECT over the streams `bid` and `auction` and the table `person`."""
-    query = bind(parse_select(sql), name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS)
+    query = bind(
+        parse_select(sql), name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS
+    )
     assert isinstance(query, Query)
     return query
 
@@ -89,7 +99,9 @@ def argument(expression: str) -> tuple[str, str]:
 
 def condition(expression: str) -> tuple[str, ...]:
     """The conjuncts of a WHERE over the rows of `bid`."""
-    return tuple(e.sql for e in bound(f"SELECT COUNT(*) FROM bid WHERE {expression} GROUP BY TUMBLE '1 minute'").where)
+    return tuple(
+        e.sql for e in bound(f"SELECT COUNT(*) FROM bid WHERE {expression} GROUP BY TUMBLE '1 minute'").where
+    )
 
 
 def failure(sql: str) -> SqlError:

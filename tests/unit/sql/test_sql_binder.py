@@ -20,12 +20,20 @@ AGGREGATES = [
     ("COUNT(ALL price)", Aggregate("COUNT", (PRICE,)), "BIGINT"),
     ("COUNT(DISTINCT price)", Aggregate("COUNT_DISTINCT", (PRICE,)), "BIGINT"),
     ("COUNT_IF(ok)", Aggregate("COUNT_ROWS", (), Text('"ok"', "BOOLEAN")), "BIGINT"),
-    ("COUNT_IF(ok) FILTER (WHERE price > 3)", Aggregate("COUNT_ROWS", (), Text('"ok" AND ("price" > 3)', "BOOLEAN")), "BIGINT"),
+    (
+        "COUNT_IF(ok) FILTER (WHERE price > 3)",
+        Aggregate("COUNT_ROWS", (), Text('"ok" AND ("price" > 3)', "BOOLEAN")),
+        "BIGINT",
+    ),
     ("SUM(price)", Aggregate("SUM", (PRICE,)), "BIGINT"),
     ("SUM(n)", Aggregate("SUM", (Text('"n"', "INTEGER"),)), "BIGINT"),
     ("SUM(x)", Aggregate("SUM", (X,)), "DOUBLE"),
     ("SUM(cost)", Aggregate("SUM", (Text('"cost"', "DECIMAL(10,2)"),)), "DECIMAL(38,2)"),
-    ("SUM(price) FILTER (WHERE 3 < price)", Aggregate("SUM", (PRICE,), Text('"price" > 3', "BOOLEAN")), "BIGINT"),
+    (
+        "SUM(price) FILTER (WHERE 3 < price)",
+        Aggregate("SUM", (PRICE,), Text('"price" > 3', "BOOLEAN")),
+        "BIGINT",
+    ),
     ("AVG(price)", Aggregate("AVG", (PRICE,)), "DOUBLE"),
     ("mean(x)", Aggregate("AVG", (X,)), "DOUBLE"),
     ("MIN(channel)", Aggregate("MIN", (Text('"channel"', "VARCHAR"),)), "VARCHAR"),
@@ -40,15 +48,31 @@ AGGREGATES = [
     ("max_by(channel, price)", Aggregate("MAX_BY", (Text('"channel"', "VARCHAR"), PRICE)), "VARCHAR"),
     ("arg_min(channel, x)", Aggregate("MIN_BY", (Text('"channel"', "VARCHAR"), X)), "VARCHAR"),
     ("FIRST(price)", Aggregate("FIRST", (PRICE,)), "BIGINT"),
-    ("first_value(price) IGNORE NULLS", Aggregate("FIRST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
-    ("last(price IGNORE NULLS)", Aggregate("LAST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
+    (
+        "first_value(price) IGNORE NULLS",
+        Aggregate("FIRST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")),
+        "BIGINT",
+    ),
+    (
+        "last(price IGNORE NULLS)",
+        Aggregate("LAST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")),
+        "BIGINT",
+    ),
     ("last(price, true)", Aggregate("LAST", (PRICE,), Text('"price" IS NOT NULL', "BOOLEAN")), "BIGINT"),
     ("last_value(price, false)", Aggregate("LAST", (PRICE,)), "BIGINT"),
     ("MEDIAN(price)", Aggregate("MEDIAN", (PRICE,)), "DOUBLE"),
     ("PERCENTILE(x, 0.950)", Aggregate("PERCENTILE", (X,), None, ("0.95",)), "DOUBLE"),
     ("PERCENTILE(x, 1)", Aggregate("PERCENTILE", (X,), None, ("1",)), "DOUBLE"),
-    ("percentile_cont(0.25) WITHIN GROUP (ORDER BY x)", Aggregate("PERCENTILE", (X,), None, ("0.25",)), "DOUBLE"),
-    ("percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC)", Aggregate("PERCENTILE", (X,), None, ("0.75",)), "DOUBLE"),
+    (
+        "percentile_cont(0.25) WITHIN GROUP (ORDER BY x)",
+        Aggregate("PERCENTILE", (X,), None, ("0.25",)),
+        "DOUBLE",
+    ),
+    (
+        "percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC)",
+        Aggregate("PERCENTILE", (X,), None, ("0.75",)),
+        "DOUBLE",
+    ),
 ]
 EQUAL = [
     ("SELECT price / 100 AS p, COUNT(*) AS n FROM bid GROUP BY price / 100, TUMBLE '1 minute'",
@@ -89,7 +113,9 @@ def test_whole_query() -> None:
       FROM bid WHERE price > 0 GROUP BY auction, WINDOWS(TUMBLE '1 minute' AS 'one') HAVING COUNT(*) >= 3"""
     (statement,) = parse_script(text)
     assert isinstance(statement, CreateQuery)
-    assert bind(statement.select, name=statement.name, into=statement.into, streams=STREAMS, infer=infer) == windowed(
+    assert bind(
+        statement.select, name=statement.name, into=statement.into, streams=STREAMS, infer=infer
+    ) == windowed(
         name="price_range",
         text=statement.select.sql,
         stream="bid",
@@ -126,13 +152,17 @@ def test_name(item: str, name: str) -> None:
 
 
 def test_keys_in_the_order_of_group_by() -> None:
-    query = bound("SELECT COUNT(*), channel, n + 1, auction FROM bid GROUP BY n + 1, TUMBLE '1 minute', auction, channel")
+    query = bound(
+        "SELECT COUNT(*), channel, n + 1, auction FROM bid GROUP BY n + 1, TUMBLE '1 minute', auction, channel"
+    )
     assert [k.sql for k in query.keys] == ['TRY("n" + 1)', '"auction"', '"channel"']
     assert [o.sql for o in query.outputs] == ['"a0"', '"k2"', '"k0"', '"k1"']
 
 
 def test_expressions_over_keys_and_aggregates() -> None:
-    query = bound("SELECT n + 1 + SUM(price) AS v, upper(channel) || '!' AS w FROM bid GROUP BY n + 1, upper(channel), TUMBLE '1 minute'")
+    query = bound(
+        "SELECT n + 1 + SUM(price) AS v, upper(channel) || '!' AS w FROM bid GROUP BY n + 1, upper(channel), TUMBLE '1 minute'"
+    )
     assert [o.sql for o in query.outputs] == ['TRY("a0" + "k0")', "\"k1\" || '!'"]
 
 
@@ -143,16 +173,27 @@ def test_key_inside_a_call_of_a_key() -> None:
 
 def test_window_struct() -> None:
     (found,) = bound("SELECT window FROM bid GROUP BY window(at, '1 minute')").outputs
-    assert found == output("window", "{'start': \"window_start\", 'end': \"window_end\"}", 'STRUCT("start" TIMESTAMP, "end" TIMESTAMP)')
+    assert found == output(
+        "window",
+        "{'start': \"window_start\", 'end': \"window_end\"}",
+        'STRUCT("start" TIMESTAMP, "end" TIMESTAMP)',
+    )
 
 
 def test_having_over_windows() -> None:
-    query = bound(f"SELECT auction {W} HAVING window_end > window_start AND window_id = '1 minute' AND hour(window.start) = 3")
-    assert str(query.having) == '("window_end" > "window_start") AND ("window_id" = \'1 minute\') AND (hour("window_start") = 3)'
+    query = bound(
+        f"SELECT auction {W} HAVING window_end > window_start AND window_id = '1 minute' AND hour(window.start) = 3"
+    )
+    assert (
+        str(query.having)
+        == '("window_end" > "window_start") AND ("window_id" = \'1 minute\') AND (hour("window_start") = 3)'
+    )
 
 
 def test_aggregates_once_each() -> None:
-    query = bound(f"SELECT SUM(price) / COUNT(*) AS r, sum(PRICE), COUNT(1) AS n, MAX(price) {W} HAVING MAX(price) > SUM(price)")
+    query = bound(
+        f"SELECT SUM(price) / COUNT(*) AS r, sum(PRICE), COUNT(1) AS n, MAX(price) {W} HAVING MAX(price) > SUM(price)"
+    )
     assert [a.function for a in query.calls] == ["SUM", "COUNT_ROWS", "MAX"]
     assert str(query.having) == '"a0" < "a2"'
 
@@ -165,5 +206,7 @@ def test_binding_twice_is_equal() -> None:
     sql = "SELECT auction, COUNT(*) FROM bid WHERE price BETWEEN 1 AND 2 GROUP BY auction, TUMBLE '1 minute' HAVING NOT COUNT(*) > 3"
     (statement,) = parse_script(f"CREATE QUERY q AS {sql}")
     assert isinstance(statement, CreateQuery)
-    once, twice = (bind(statement.select, name="q", into=None, streams=STREAMS, infer=infer) for _ in range(2))
+    once, twice = (
+        bind(statement.select, name="q", into=None, streams=STREAMS, infer=infer) for _ in range(2)
+    )
     assert once == twice

@@ -44,6 +44,7 @@ OPTIONS = [
     ("bytes_per_batch = 1048576", "bytes_per_batch", "1048576"),
     ("late_rows = 'late'", "late_rows", "late"),
     ("idle_timeout = '10 seconds'", "idle_timeout", 10_000_000),
+    ("bad_rows = 'bad'", "bad_rows", "bad"),
     ("on_bad_file = 'skip'", "on_bad_file", "skip"),
     ("on_bad_file = STOP", "on_bad_file", "stop"),
     ("rate = 2000", "rate", 2000.0),
@@ -51,16 +52,50 @@ OPTIONS = [
     ("rate = 1e3", "rate", 1000.0),
     ("distinct = 'V: 1000, at : 50'", "distinct", (("at", 50), ("v", 1000))),
     ("distinct = '`v`: 7'", "distinct", (("v", 7),)),
-    ("header = TRUE, delimiter = ';', null_value = '\\\\N'", "options", (("delimiter", ";"), ("header", "true"), ("null_value", "\\N"))),
+    (
+        "header = TRUE, delimiter = ';', null_value = '\\\\N'",
+        "options",
+        (("delimiter", ";"), ("header", "true"), ("null_value", "\\N")),
+    ),
 ]
 HEAD = "CREATE STREAM s (v INT, at TIMESTAMP) WITH (format = 'csv', path = 'p', time = 'at'"
 BAD = [
-    ("CREATE STREAM s (v BINARY, at TIMESTAMP) WITH (time = 'at')", "type BINARY is not supported", "BINARY", "use BOOLEAN"),
-    ("CREATE STREAM s (v ARRAY<INT>, at TIMESTAMP) WITH (time = 'at')", "type ARRAY<...> is not supported", "ARRAY", "use BOOLEAN"),
-    ("CREATE STREAM s (v DECIMAL(39,0)) WITH (time = 'at')", "type DECIMAL(39,0) is not supported", "DECIMAL(39,0)", "use BOOLEAN"),
-    ("CREATE STREAM s (v DECIMAL(3,4)) WITH (time = 'at')", "type DECIMAL(3,4) is not supported", "DECIMAL(3,4)", "use BOOLEAN"),
-    ("CREATE STREAM s (v INT, V BIGINT) WITH (time = 'at')", "column V is declared twice", "V", "names differ"),
-    ("CREATE STREAM s (window_end TIMESTAMP) WITH (time = 'at')", "column name window_end is reserved", "window_end", "rename"),
+    (
+        "CREATE STREAM s (v BINARY, at TIMESTAMP) WITH (time = 'at')",
+        "type BINARY is not supported",
+        "BINARY",
+        "use BOOLEAN",
+    ),
+    (
+        "CREATE STREAM s (v ARRAY<INT>, at TIMESTAMP) WITH (time = 'at')",
+        "type ARRAY<...> is not supported",
+        "ARRAY",
+        "use BOOLEAN",
+    ),
+    (
+        "CREATE STREAM s (v DECIMAL(39,0)) WITH (time = 'at')",
+        "type DECIMAL(39,0) is not supported",
+        "DECIMAL(39,0)",
+        "use BOOLEAN",
+    ),
+    (
+        "CREATE STREAM s (v DECIMAL(3,4)) WITH (time = 'at')",
+        "type DECIMAL(3,4) is not supported",
+        "DECIMAL(3,4)",
+        "use BOOLEAN",
+    ),
+    (
+        "CREATE STREAM s (v INT, V BIGINT) WITH (time = 'at')",
+        "column V is declared twice",
+        "V",
+        "names differ",
+    ),
+    (
+        "CREATE STREAM s (window_end TIMESTAMP) WITH (time = 'at')",
+        "column name window_end is reserved",
+        "window_end",
+        "rename",
+    ),
     ("CREATE STREAM s (__x INT) WITH (time = 'at')", "column name __x is reserved", "__x", "rename"),
     ("CREATE STREAM s (v INT NOT NULL) WITH (time = 'at')", "expected , or ), not NOT", "NOT", None),
     ("CREATE STREAM s (v) WITH (time = 'at')", "expected a type, not )", ")", None),
@@ -68,47 +103,142 @@ BAD = [
     ("CREATE STREAM s (v INT)", "expected WITH and options, but the statement ends", "", None),
     ("CREATE STREAM s (v INT) WITH ()", "expected an option, not )", ")", None),
     ("CREATE STREAM `a b` (v INT) WITH ()", "'a b' can't be the name of a stream", "`a b`", "use letters"),
-    ("CREATE STREAM s (at TIMESTAMP) WITH (path = 'p', time = 'at')", "stream s has no format", "s", "add format"),
-    ("CREATE STREAM s (at TIMESTAMP) WITH (format = 'csv', time = 'at')", "stream s has no path", "s", "add path"),
-    ("CREATE STREAM s (at TIMESTAMP) WITH (format = 'csv', path = 'p')", "stream s has no time", "s", "add time"),
-    ("CREATE STREAM s (at TIMESTAMP) WITH (format = 'csv', path = ' ', time = 'at')", "the value is empty", "' '", "write a path"),
+    (
+        "CREATE STREAM s (at TIMESTAMP) WITH (path = 'p', time = 'at')",
+        "stream s has no format",
+        "s",
+        "add format",
+    ),
+    (
+        "CREATE STREAM s (at TIMESTAMP) WITH (format = 'csv', time = 'at')",
+        "stream s has no path",
+        "s",
+        "add path",
+    ),
+    (
+        "CREATE STREAM s (at TIMESTAMP) WITH (format = 'csv', path = 'p')",
+        "stream s has no time",
+        "s",
+        "add time",
+    ),
+    (
+        "CREATE STREAM s (at TIMESTAMP) WITH (format = 'csv', path = ' ', time = 'at')",
+        "the value is empty",
+        "' '",
+        "write a path",
+    ),
     (
         "CREATE STREAM s (at DATE) WITH (format='csv', time = 'at')",
         "the time column at is DATE, not TIMESTAMP",
         "'at'",
         "declare it as at TIMESTAMP",
     ),
-    ("CREATE STREAM s (at TIMESTAMP) WITH (format='csv', time = 'att')", "unknown column att", "'att'", "did you mean at?"),
+    (
+        "CREATE STREAM s (at TIMESTAMP) WITH (format='csv', time = 'att')",
+        "unknown column att",
+        "'att'",
+        "did you mean at?",
+    ),
     (
         "CREATE STREAM s (at TIMESTAMP) WITH (format='paruqet')",
         "'paruqet' is not one of parquet, csv, json",
         "'paruqet'",
         "did you mean parquet?",
     ),
-    (HEAD + ", watermrak = '1 second')", "unknown option watermrak of a stream", "watermrak", "did you mean watermark?"),
+    (
+        HEAD + ", watermrak = '1 second')",
+        "unknown option watermrak of a stream",
+        "watermrak",
+        "did you mean watermark?",
+    ),
     (HEAD + ", zzz = 1)", "unknown option zzz of a stream", "zzz", "options are: format, path, time"),
-    (HEAD + ", watermark = '5 secs', watermark = '6 secs')", "option watermark is given twice", "watermark", "keep one"),
+    (
+        HEAD + ", watermark = '5 secs', watermark = '6 secs')",
+        "option watermark is given twice",
+        "watermark",
+        "keep one",
+    ),
     (HEAD + ", watermark = '5')", "'5' is not a duration", "'5'", "write a number and a unit"),
-    (HEAD + ", watermark = '-5 seconds')", "'-5 seconds' is negative", "'-5 seconds'", "write '0 seconds' or more"),
+    (
+        HEAD + ", watermark = '-5 seconds')",
+        "'-5 seconds' is negative",
+        "'-5 seconds'",
+        "write '0 seconds' or more",
+    ),
     (HEAD + ", watermark = 1 MONTH)", "'1 MONTH' has no fixed length", "1 MONTH", "write it in days"),
-    (HEAD + ", idle_timeout = '0 seconds')", "'0 seconds' is not above zero", "'0 seconds'", "write a duration"),
+    (
+        HEAD + ", idle_timeout = '0 seconds')",
+        "'0 seconds' is not above zero",
+        "'0 seconds'",
+        "write a duration",
+    ),
     (HEAD + ", files_per_batch = 0)", "'0' is not a whole number above zero", "0", "write a number like 4"),
-    (HEAD + ", files_per_batch = 1.5)", "'1.5' is not a whole number above zero", "1.5", "write a number like 4"),
-    (HEAD + ", rate = 0)", "'0' is not a number above zero", "0", "write rows per second of event time, like 2000"),
+    (
+        HEAD + ", files_per_batch = 1.5)",
+        "'1.5' is not a whole number above zero",
+        "1.5",
+        "write a number like 4",
+    ),
+    (
+        HEAD + ", rate = 0)",
+        "'0' is not a number above zero",
+        "0",
+        "write rows per second of event time, like 2000",
+    ),
     (HEAD + ", rate = '-5')", "'-5' is not a number above zero", "'-5'", "write rows per second"),
     (HEAD + ", rate = 'fast')", "'fast' is not a number above zero", "'fast'", "write rows per second"),
     (HEAD + ", rate = 'nan')", "'nan' is not a number above zero", "'nan'", "write rows per second"),
     (HEAD + ", rtae = 5)", "unknown option rtae of a stream", "rtae", "did you mean rate?"),
-    (HEAD + ", distinct = 'v 1000')", "'v 1000' is not a column and a count", "'v 1000'", "write them like 'auction: 1000, channel: 4'"),
+    (
+        HEAD + ", distinct = 'v 1000')",
+        "'v 1000' is not a column and a count",
+        "'v 1000'",
+        "write them like 'auction: 1000, channel: 4'",
+    ),
     (HEAD + ", distinct = 'v: 5,')", "'' is not a column and a count", "'v: 5,'", "write them like"),
     (HEAD + ", distinct = 'w: 5, v: 1')", "unknown column w", "'w: 5, v: 1'", "columns are: v, at"),
-    (HEAD + ", distinct = 'v: 1, V: 2')", "column v is counted twice", "'v: 1, V: 2'", "keep one of the counts"),
-    (HEAD + ", distinct = 'v: 0')", "'0' is not a whole number above zero", "'v: 0'", "write a number like 4"),
-    (HEAD + ", distinct = 'v: many')", "'many' is not a whole number above zero", "'v: many'", "write a number like 4"),
-    ("CREATE TABLE t (v INT) WITH (format='csv', path='p', rate=5)", "unknown option rate of a table", "rate", "options are"),
-    ("CREATE TABLE t (v INT) WITH (format='csv', path='p', rows=0)", "'0' is not a whole number above zero", "0", "write a number like 4"),
-    (HEAD + ", bytes_per_batch = 'lots')", "'lots' is not a number of bytes", "'lots'", "write a number and k"),
-    (HEAD + ", on_bad_file = 'ignore')", "'ignore' is not one of stop, skip", "'ignore'", "write one of: stop, skip"),
+    (
+        HEAD + ", distinct = 'v: 1, V: 2')",
+        "column v is counted twice",
+        "'v: 1, V: 2'",
+        "keep one of the counts",
+    ),
+    (
+        HEAD + ", distinct = 'v: 0')",
+        "'0' is not a whole number above zero",
+        "'v: 0'",
+        "write a number like 4",
+    ),
+    (
+        HEAD + ", distinct = 'v: many')",
+        "'many' is not a whole number above zero",
+        "'v: many'",
+        "write a number like 4",
+    ),
+    (
+        "CREATE TABLE t (v INT) WITH (format='csv', path='p', rate=5)",
+        "unknown option rate of a table",
+        "rate",
+        "options are",
+    ),
+    (
+        "CREATE TABLE t (v INT) WITH (format='csv', path='p', rows=0)",
+        "'0' is not a whole number above zero",
+        "0",
+        "write a number like 4",
+    ),
+    (
+        HEAD + ", bytes_per_batch = 'lots')",
+        "'lots' is not a number of bytes",
+        "'lots'",
+        "write a number and k",
+    ),
+    (
+        HEAD + ", on_bad_file = 'ignore')",
+        "'ignore' is not one of stop, skip",
+        "'ignore'",
+        "write one of: stop, skip",
+    ),
     (HEAD + ", header = 'yes')", "'yes' is not one of true, false", "'yes'", "write one of: true, false"),
     (HEAD + ", header = true false)", "expected , or ), not false", "false", None),
     (HEAD + ", late_rows = 'a' 'b')", "expected , or ), not 'b'", "'b'", None),
@@ -122,15 +252,35 @@ BAD = [
         "header",
         "remove it",
     ),
-    ("CREATE TABLE t (v INT) WITH (format='csv', path='p', time='at')", "unknown option time of a table", "time", "options are"),
+    (
+        "CREATE TABLE t (v INT) WITH (format='csv', path='p', time='at')",
+        "unknown option time of a table",
+        "time",
+        "options are",
+    ),
     ("CREATE TABLE t (v INT) WITH (format='csv')", "table t has no path", "t", "add path"),
-    ("CREATE VIEW v AS SELECT 1", "expected STREAM or TABLE or QUERY, not VIEW", "VIEW", "write one of"),
-    ("CREATE QUERY q SELECT 1", "expected INTO or AS, not SELECT", "SELECT", None),
+    (
+        "CREATE INDEX v AS SELECT 1",
+        "expected STREAM or TABLE or QUERY or VIEW, not INDEX",
+        "INDEX",
+        "write one of",
+    ),
+    ("CREATE QUERY q SELECT 1", "expected INTO, WITH or AS, not SELECT", "SELECT", None),
     ("CREATE QUERY q INTO out AS SELECT 1", "expected the path to write to in quotes, not out", "out", None),
-    ("CREATE QUERY q WITH (history = true) AS SELECT 1", "WITH options of a query are not supported", "WITH", "remove"),
+    (
+        "CREATE QUERY q WITH (history = true) AS SELECT 1",
+        "history can't be 'true': 'true' is not a duration",
+        "true",
+        "write",
+    ),
     ("CREATE QUERY q AS SHOW PLAN", "expected SELECT, not SHOW", "SHOW", None),
-    ("DROP q", "expected QUERY or STREAM or TABLE, not q", "q", "write one of"),
-    ("SHOW QUERYS", "expected QUERIES or STREAMS or PLAN or STATISTICS, not QUERYS", "QUERYS", "did you mean QUERIES?"),
+    ("DROP q", "expected QUERY or STREAM or TABLE or VIEW, not q", "q", "write one of"),
+    (
+        "SHOW QUERYS",
+        "expected QUERIES or STREAMS or VIEWS or PLAN or STATISTICS or CHANGES, not QUERYS",
+        "QUERYS",
+        "did you mean QUERIES?",
+    ),
     ("SET a 1", "expected =, not 1", "1", None),
     ("SHOW PLAN NOW", "unexpected NOW", "NOW", None),
     ("INSERT INTO bid VALUES (1)", "unexpected INSERT", "INSERT", "statements begin with"),
@@ -148,7 +298,12 @@ def stream(text: str) -> Stream:
 
 @pytest.mark.parametrize(("written", "name"), TYPES)
 def test_type(written: str, name: str) -> None:
-    assert stream(f"CREATE STREAM s (v {written}, at TIMESTAMP) WITH (format = 'json', path = 'p', time = 'at')").types["v"] == name
+    assert (
+        stream(
+            f"CREATE STREAM s (v {written}, at TIMESTAMP) WITH (format = 'json', path = 'p', time = 'at')"
+        ).types["v"]
+        == name
+    )
 
 
 @pytest.mark.parametrize(("option", "field", "value"), OPTIONS)
@@ -157,7 +312,9 @@ def test_option(option: str, field: str, value: object) -> None:
 
 
 def test_quoted_names() -> None:
-    made = stream("CREATE STREAM `s` (`from` INT, `a b` INT, at TIMESTAMP) WITH (format = 'json', path = 'p', time = 'at')")
+    made = stream(
+        "CREATE STREAM `s` (`from` INT, `a b` INT, at TIMESTAMP) WITH (format = 'json', path = 'p', time = 'at')"
+    )
     assert [c.name for c in made.columns] == ["from", "a b", "at"]
 
 

@@ -46,7 +46,14 @@ FORMS = [
     "INTERVAL '90 seconds'",
     "INTERVAL '1' MINUTE '30' SECOND",
 ]
-FORMS += ["1 MINUTE 30 SECONDS", "'1 minute 30 seconds'", "1.5 minutes", "interval 1.5 minutes", '"90 seconds"', "90000 milliseconds"]
+FORMS += [
+    "1 MINUTE 30 SECONDS",
+    "'1 minute 30 seconds'",
+    "1.5 minutes",
+    "interval 1.5 minutes",
+    '"90 seconds"',
+    "90000 milliseconds",
+]
 
 
 @pytest.mark.parametrize(("text", "micros"), TEXTS)

@@ -159,6 +159,11 @@ VALUES: list[tuple[str, Any]] = [
     ("position('l', 'hello')", 3),
     ("instr('hello', 'z')", 0),
     ("split_part('a,b,c', ',', -1)", "c"),
+    ("split_index('a,b,c', ',', 0)", "a"),
+    ("split_index('a,,c', ',', 1)", ""),
+    ("split_index('a,b,c', ',', 3)", None),
+    ("split_index('a,b,c', ',', -1)", None),
+    ("split_index('', ',', 0)", None),
     ("regexp_extract('a12b', '([0-9])([0-9])')", "1"),
     ("regexp_extract('a12b', '([0-9])([0-9])', 2)", "2"),
     ("regexp_replace('a1b2', '[0-9]', '-')", "a-b-"),
@@ -255,3 +260,16 @@ def test_a_chain_is_refused_or_can_be_written(length: int) -> None:
         assert "nested too deeply" in str(error)
     else:
         assert sql.count("-") == length - 1
+
+
+@pytest.mark.parametrize("inner", ["({0} BETWEEN 1 AND 2)::INT", "NULLIF({0}, 3)", "PMOD({0}, 7)"])
+def test_what_is_written_out_several_times_has_a_limit(inner: str) -> None:
+    nested = "x"
+    for _ in range(20):
+        nested = inner.format(nested)
+    try:
+        sql, _ = argument(nested)
+    except SqlError as error:
+        assert "too large" in str(error) and "take it apart" in str(error)
+    else:
+        assert len(sql) < 20_000

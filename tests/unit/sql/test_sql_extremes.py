@@ -30,9 +30,25 @@ VALUES = {
     "cost": ("DECIMAL(10,2)", "99999999.99", "-99999999.99", "0"),
     "huge": ("DECIMAL(38,0)", "9" * 38, "-" + "9" * 38, "0"),
     "fine": ("DECIMAL(38,20)", "9" * 18 + "." + "9" * 20, "-0." + "0" * 19 + "1"),
-    "t": ("VARCHAR", "''", "'('", "'ab\\'", "'a\\\\'", "'1e3'", "'9999999999999999999999'", "'290000-01-01'", "'\u00e4\U0001f600%_'"),
+    "t": (
+        "VARCHAR",
+        "''",
+        "'('",
+        "'ab\\'",
+        "'a\\\\'",
+        "'1e3'",
+        "'9999999999999999999999'",
+        "'290000-01-01'",
+        "'\u00e4\U0001f600%_'",
+    ),
     "day": ("DATE", "'5877642-06-25 (BC)'", "'5881580-07-10'", "'1970-01-01'", "'2024-02-29'"),
-    "at": ("TIMESTAMP", "'290309-12-22 (BC) 00:00:00'", "'294247-01-10 04:00:54.775806'", "'1969-12-31 23:59:59.999999'", "'2024-02-29'"),
+    "at": (
+        "TIMESTAMP",
+        "'290309-12-22 (BC) 00:00:00'",
+        "'294247-01-10 04:00:54.775806'",
+        "'1969-12-31 23:59:59.999999'",
+        "'2024-02-29'",
+    ),
 }
 STREAM = Stream("s", tuple(Column(n, v[0]) for n, v in VALUES.items()), time="at")
 
@@ -71,9 +87,17 @@ def calls(function: str) -> Iterator[list[str]]:
         yield [f"{function}({u}, {a}, {b})" for u, a, b in product(given, columns, columns)]
     arities = [n or 2 for n in TABLED.get(function, {2: "", 3: ""})]
     yield [f"{function}({c})" for c in (*columns, "'a'", "'1.5'") if 1 in arities]
-    yield [f"{function}({a}, {b})" for a, b in product([*columns, "'a'"], [*columns, "'yyyy-MM-dd'", "5", "'MONTH'"]) if 2 in arities]
+    yield [
+        f"{function}({a}, {b})"
+        for a, b in product([*columns, "'a'"], [*columns, "'yyyy-MM-dd'", "5", "'MONTH'"])
+        if 2 in arities
+    ]
     yield [f"{function}(t, {b}, 'a')" for b in ("t", "'('", "'a*'") if 3 in arities]
-    yield [f"{function}({a}, {b}, {c})" for a, b, c in product(["t", "b", "day", "ok"], columns, [*columns, "'a'"]) if 3 in arities]
+    yield [
+        f"{function}({a}, {b}, {c})"
+        for a, b, c in product(["t", "b", "day", "ok"], columns, [*columns, "'a'"])
+        if 3 in arities
+    ]
 
 
 def written(expression: str) -> str | None:
@@ -118,4 +142,6 @@ def test_a_function_over_extreme_rows(function: str) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_an_operator_over_extreme_rows(operator: str) -> None:
     count = operator.count("{}")
-    check(sampled([operator.format(*columns, columns[0]) for columns in product(VALUES, repeat=min(3, count))]))
+    check(
+        sampled([operator.format(*columns, columns[0]) for columns in product(VALUES, repeat=min(3, count))])
+    )

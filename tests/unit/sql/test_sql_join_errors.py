@@ -35,7 +35,7 @@ BAD = [
     (f"{C} FROM bid [UNBOUNDED], person, auction [TUMBLE 1 HOUR]", "TUMBLE can't be joined with UNBOUNDED", "[TUMBLE 1 HOUR]", "write TUMBLE of one length"),
     (f"{C} FROM bid [TUMBLE 1 HOUR], auction [TUMBLE 2 HOURS]", "the TUMBLE windows of a join must be of the same length", "[TUMBLE 2 HOURS]", "write [TUMBLE 1 hour] after every stream"),
     (f"{C} FROM db.bid [RANGE 1 HOUR], person", "names of streams have no qualifier", "db.bid [RANGE 1 HOUR]", "write bid"),
-    (f"{C} FROM bid [RANGE 1 HOUR], (SELECT 1) s", "a subquery in FROM is not supported", "(SELECT 1) s", "name a stream"),
+    (f"{C} FROM bid [RANGE 1 HOUR], (SELECT 1) s", "the SELECT has no FROM", "SELECT 1", "name the stream after FROM"),
     (f"{C} FROM bid [RANGE 1 HOUR], person AS p (a, b, c)", "renaming columns in FROM is not supported", "person AS p (a, b, c)", "use AS in SELECT"),
     # kinds of joins
     (f"{C} FROM bid b [RANGE 1 HOUR] LEFT JOIN person p ON TRUE", "LEFT JOIN is not supported", "LEFT JOIN person p ON TRUE", "only inner joins are"),
@@ -66,16 +66,23 @@ BAD = [
     (f"{C} {F} WHERE MAX(price) > 1", "an aggregate can't stand in WHERE", "MAX(price)", "put the condition into HAVING"),
     (f"{C} {F} WHERE window_end > b.at", "window_end is not known in WHERE", "window_end", "use it in SELECT or HAVING"),
     (f"{C} {F} WHERE b.at > now()", "now is not deterministic", "now()", "a result must"),
-    (f"{C} {F} WHERE a.id IN (SELECT 1)", "IN takes a list of values", "a.id IN (SELECT 1)", "list the values"),
+    (f"{C} {F} WHERE a.id IN (SELECT 1)", "a subquery in IN is not supported", "a.id IN (SELECT 1)", "join what it reads"),
     # rows
     (f"SELECT b.price {F} EVERY 1 MINUTE", "EVERY needs an aggregate or GROUP BY", "EVERY 1 MINUTE", "each combination of rows is emitted once"),
     (f"SELECT b.price {F} EMIT CHANGES", "EMIT needs an aggregate or GROUP BY", "EMIT CHANGES", "each combination of rows is emitted once"),
     (f"SELECT b.price {F} HAVING b.price > 3", "HAVING needs an aggregate or GROUP BY", "HAVING b.price > 3", "put the condition into WHERE"),
-    ("SELECT price FROM bid [RANGE 1 HOUR]", "a stream alone with a window needs an aggregate", "bid [RANGE 1 HOUR]", "add an aggregate"),
+    ("SELECT b.price FROM bid b JOIN person FOR SYSTEM_TIME AS OF b.at AS p ON p.id = b.auction", "FOR SYSTEM_TIME is not supported", "FOR SYSTEM_TIME", "join the table as it is"),
+    ("SELECT ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at) AS n FROM bid", "a window function (OVER) is not supported", "ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at)", "group by the columns and a window"),
+    ("SELECT PROCTIME() AS n FROM bid", "PROCTIME is not deterministic", "PROCTIME()", None),
+    ("SELECT price FROM bid WHERE EXISTS (SELECT 1 FROM person)", "a subquery is not supported", "EXISTS (SELECT 1 FROM person)", "join what it reads"),
+    ("SELECT price FROM bid, auction", "stream bid has no window in this join", "bid", "write [RANGE 1 HOUR]"),
+    ("SELECT COUNT(*) AS n FROM bid, person", "stream bid has no window in this join", "bid", "write [RANGE 1 HOUR]"),
+    ("SELECT id FROM person", "person is a table, not a stream", "person", "join a stream"),
+    ("SELECT price FROM bid [RANGE 1 HOUR]", "a stream alone with a window needs an aggregate", "bid [RANGE 1 HOUR]", "leave the window out for the rows as they come, add an aggregate"),
     (f"SELECT b.at, a.at {F}", "two results are named at", "a.at", "rename one with AS"),
     (f"SELECT * {F}", "two results are named url", "*", "name the columns instead of *"),
     ("SELECT url AS x, b.* FROM bid b [RANGE 1 HOUR], person p", "two results are named x", "b.*", "name the columns instead of *"),
-    (f"SELECT window_end {F}", "window_end is not known in SELECT", "window_end", "only aggregates over a join have a window_end"),
+    (f"SELECT window_end {F}", "window_end is not known in SELECT", "window_end", "only aggregates have a window"),
     (f"SELECT b.price + b.* {F}", "* is not supported here", "b.*", "name the columns"),
     (f"SELECT window(b.at, '1 minute') AS w {F}", "a window here is not supported", "window(b.at, '1 minute')", None),
     # aggregates
@@ -131,9 +138,19 @@ def test_deep_nesting_is_refused() -> None:
 def test_nothing_is_known() -> None:
     with pytest.raises(SqlError) as caught:
         bind(parse_select(f"{C} {F}"), name="q", into=None, streams={}, infer=infer)
-    assert (caught.value.message, caught.value.hint) == ("unknown stream or table bid", "create it with CREATE STREAM or TABLE")
+    assert (caught.value.message, caught.value.hint) == (
+        "unknown stream or table bid",
+        "create it with CREATE STREAM or TABLE",
+    )
     with pytest.raises(SqlError) as caught:
-        bind(parse_select(f"{C} FROM bid GROUP BY TUMBLE '1 minute'"), name="q", into=None, streams={}, infer=infer, relations=RELATIONS)
+        bind(
+            parse_select(f"{C} FROM bid GROUP BY TUMBLE '1 minute'"),
+            name="q",
+            into=None,
+            streams={},
+            infer=infer,
+            relations=RELATIONS,
+        )
     assert caught.value.hint == "create it with CREATE STREAM"
 
 

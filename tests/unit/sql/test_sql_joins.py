@@ -6,6 +6,7 @@ import pytest
 from sql_support import JOINED_STREAMS, RELATIONS, infer, joined
 
 from thalweg.model.query import (
+    PASSING,
     RANGE,
     STATIC,
     TUMBLE,
@@ -36,6 +37,25 @@ def where(condition: str, source: str = F) -> Query:
     return joined(f"SELECT b.price {source} WHERE {condition}")
 
 
+@pytest.mark.parametrize(
+    "text", ["FROM bid WHERE price > 3", "FROM bid AS b, person AS p WHERE p.id = b.bidder AND b.price > 3"]
+)
+def test_rows_of_one_stream_need_no_window(text: str) -> None:
+    query = joined(f"SELECT auction, price + 1 AS more {text}")
+    (stream, *tables) = query.inputs
+    assert (stream.kind, stream.length, [c.sql for c in stream.where]) == (PASSING, None, ['"price" > 3'])
+    assert (
+        all(t.kind == STATIC for t in tables) and query.passes and query.every is None and not query.windows
+    )
+    assert [(o.name, o.type) for o in query.outputs] == [("auction", "BIGINT"), ("more", "BIGINT")]
+
+
+def test_a_star_is_every_column_of_the_stream() -> None:
+    assert [o.name for o in joined("SELECT * FROM bid").outputs] == [
+        c.name for c in JOINED_STREAMS["bid"].columns
+    ]
+
+
 def test_whole_query() -> None:
     sql = (
         f"SELECT a.id, COUNT(*) AS n, SUM(price * start) / MAX(b.price) AS r {FP} WHERE a.id = b.auction AND a.seller = p.id "
@@ -52,7 +72,12 @@ def test_whole_query() -> None:
         equalities=(
             Equality(B_AUCTION, A_ID),
             Equality(
-                term('TRY_CAST("a.Seller" AS BIGINT)', "BIGINT", (ColumnRef(1, "Seller"),), 'TRY_CAST("Seller" AS BIGINT)'),
+                term(
+                    'TRY_CAST("a.Seller" AS BIGINT)',
+                    "BIGINT",
+                    (ColumnRef(1, "Seller"),),
+                    'TRY_CAST("Seller" AS BIGINT)',
+                ),
                 term('"p.id"', "BIGINT", (ColumnRef(2, "id"),), '"id"'),
             ),
         ),
@@ -126,17 +151,30 @@ def test_examples_of_the_early_aggregation_paper() -> None:
         if isinstance(s, CreateQuery)
     )
     assert isinstance(one, Query) and isinstance(two, Query)
-    assert one.inputs == (QueryInput("c", "ClinkPacket", RANGE, HOUR), QueryInput("b", "BlinkPacket", RANGE, HOUR))
-    assert [(e.left.own, e.right.own) for e in one.equalities] == [(f'"{c}"', f'"{c}"') for c in ("destination", "id", "source")]
+    assert one.inputs == (
+        QueryInput("c", "ClinkPacket", RANGE, HOUR),
+        QueryInput("b", "BlinkPacket", RANGE, HOUR),
+    )
+    assert [(e.left.own, e.right.own) for e in one.equalities] == [
+        (f'"{c}"', f'"{c}"') for c in ("destination", "id", "source")
+    ]
     assert [k.sql for k in one.keys] == ['"c.source"']
     assert one.outputs == (output("source", '"k0"', "VARCHAR"), output("COUNT(*)", '"a0"', "BIGINT"), END)
-    assert (one.every, one.changes, one.streams, one.relations) == (MINUTE, False, ("ClinkPacket", "BlinkPacket"), ())
+    assert (one.every, one.changes, one.streams, one.relations) == (
+        MINUTE,
+        False,
+        ("ClinkPacket", "BlinkPacket"),
+        (),
+    )
     assert two.inputs == (
         QueryInput("b", "Bid", RANGE, HOUR),
         QueryInput("a", "Auction", UNBOUNDED),
         QueryInput("p", "Person", STATIC, None, (Text("\"state\" = 'VT'", "BOOLEAN"),)),
     )
-    assert [(e.left.sql, e.right.sql) for e in two.equalities] == [('"b.auctionID"', '"a.auctionID"'), ('"a.seller"', '"p.personID"')]
+    assert [(e.left.sql, e.right.sql) for e in two.equalities] == [
+        ('"b.auctionID"', '"a.auctionID"'),
+        ('"a.seller"', '"p.personID"'),
+    ]
     assert two.aggregates == (QueryAggregate(Aggregate("COUNT_ROWS")),)
     assert two.outputs == (output("auctionID", '"k0"', "BIGINT"), output("COUNT(b.*)", '"a0"', "BIGINT"), END)
     assert (two.every, two.residue, two.having) == (MINUTE, (), None)
@@ -156,7 +194,9 @@ def test_kinds_of_windows() -> None:
 
 
 def test_tumbling_windows() -> None:
-    query = joined("SELECT COUNT(*) FROM bid b [TUMBLE 10 SECONDS], auction [TUMBLE '10 seconds'], person EVERY 10 SECONDS")
+    query = joined(
+        "SELECT COUNT(*) FROM bid b [TUMBLE 10 SECONDS], auction [TUMBLE '10 seconds'], person EVERY 10 SECONDS"
+    )
     assert [(i.alias, i.kind, i.length) for i in query.inputs] == [
         ("b", TUMBLE, 10 * SECOND), ("auction", TUMBLE, 10 * SECOND), ("person", STATIC, None),
     ]  # fmt: skip
@@ -164,31 +204,46 @@ def test_tumbling_windows() -> None:
 
 
 def test_names_keep_their_case_of_from_and_of_the_declaration() -> None:
-    query = joined("SELECT B.PRICE, SELLER FROM BID AS B [RANGE 1 HOUR], Auction [UNBOUNDED] WHERE b.BIDDER = auction.ID")
+    query = joined(
+        "SELECT B.PRICE, SELLER FROM BID AS B [RANGE 1 HOUR], Auction [UNBOUNDED] WHERE b.BIDDER = auction.ID"
+    )
     assert [(i.alias, i.source) for i in query.inputs] == [("B", "bid"), ("Auction", "auction")]
-    assert [(o.name, o.sql) for o in query.outputs] == [("price", '"B.price"'), ("Seller", '"Auction.Seller"')]
+    assert [(o.name, o.sql) for o in query.outputs] == [
+        ("price", '"B.price"'),
+        ("Seller", '"Auction.Seller"'),
+    ]
     assert (query.equalities[0].left.sql, query.equalities[0].right.sql) == ('"B.Bidder"', '"Auction.id"')
 
 
 def test_timestamp_by() -> None:
-    query = joined("SELECT COUNT(*) FROM bid TIMESTAMP BY at [RANGE 1 HOUR], auction a TIMESTAMP BY AT [UNBOUNDED]")
+    query = joined(
+        "SELECT COUNT(*) FROM bid TIMESTAMP BY at [RANGE 1 HOUR], auction a TIMESTAMP BY AT [UNBOUNDED]"
+    )
     assert [i.alias for i in query.inputs] == ["bid", "a"]
 
 
 def test_one_stream() -> None:
-    query = joined("SELECT auction, COUNT(*) AS n FROM bid [RANGE 1 HOUR] WHERE ok AND price > 3 GROUP BY auction EVERY 1 MINUTE")
-    assert query.inputs == (QueryInput("bid", "bid", RANGE, HOUR, (Text('"ok"', "BOOLEAN"), Text('"price" > 3', "BOOLEAN"))),)
+    query = joined(
+        "SELECT auction, COUNT(*) AS n FROM bid [RANGE 1 HOUR] WHERE ok AND price > 3 GROUP BY auction EVERY 1 MINUTE"
+    )
+    assert query.inputs == (
+        QueryInput("bid", "bid", RANGE, HOUR, (Text('"ok"', "BOOLEAN"), Text('"price" > 3', "BOOLEAN"))),
+    )
     assert query.keys == (term('"bid.auction"', "BIGINT", (ColumnRef(0, "auction"),), '"auction"'),)
     assert (query.equalities, query.residue, query.every) == ((), (), MINUTE)
 
 
 def test_windows_in_group_by_are_no_join() -> None:
     select = parse_select("SELECT COUNT(*) FROM bid GROUP BY TUMBLE '1 minute'")
-    assert isinstance(bind(select, name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS), Query)
+    assert isinstance(
+        bind(select, name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS), Query
+    )
 
 
 def test_odd_names() -> None:
-    query = joined('SELECT `a"b`.price FROM bid AS `a"b` [RANGE 1 HOUR], auction AS `x y` [UNBOUNDED] WHERE `x y`.id = auction')
+    query = joined(
+        'SELECT `a"b`.price FROM bid AS `a"b` [RANGE 1 HOUR], auction AS `x y` [UNBOUNDED] WHERE `x y`.id = auction'
+    )
     assert query.outputs == (output("price", '"a""b.price"', "BIGINT"),)
     assert query.equalities[0].right.sql == '"x y.id"'
 
@@ -211,15 +266,29 @@ def test_odd_names() -> None:
 def test_equal_meaning(source: str) -> None:
     query = joined(f"SELECT b.price {source}")
     assert (query.equalities, query.residue) == ((Equality(B_AUCTION, A_ID),), ())
-    assert query.inputs == (QueryInput("b", "bid", RANGE, HOUR, (Text('"ok"', "BOOLEAN"),)), QueryInput("a", "auction", UNBOUNDED))
+    assert query.inputs == (
+        QueryInput("b", "bid", RANGE, HOUR, (Text('"ok"', "BOOLEAN"),)),
+        QueryInput("a", "auction", UNBOUNDED),
+    )
 
 
 def test_order_of_conditions_does_not_matter() -> None:
-    conditions = ("a.id = b.auction", "b.url = a.url", "b.x < a.start", "b.n + a.seller > 3", "price > 1", "ok")
+    conditions = (
+        "a.id = b.auction",
+        "b.url = a.url",
+        "b.x < a.start",
+        "b.n + a.seller > 3",
+        "price > 1",
+        "ok",
+    )
     first = where(" AND ".join(conditions))
     for order in itertools.islice(itertools.permutations(conditions), 0, 720, 97):
         query = where(" AND ".join(order))
-        assert (query.inputs, query.equalities, query.residue) == (first.inputs, first.equalities, first.residue)
+        assert (query.inputs, query.equalities, query.residue) == (
+            first.inputs,
+            first.equalities,
+            first.residue,
+        )
 
 
 @pytest.mark.parametrize(
@@ -251,7 +320,12 @@ def test_true_is_dropped() -> None:
     [
         ("b.n = a.seller", '"b.n"', '"a.Seller"', "INTEGER"),
         ("a.seller = b.small", 'TRY_CAST("b.small" AS INTEGER)', '"a.Seller"', "INTEGER"),
-        ("b.price = a.start", 'TRY_CAST("b.price" AS DECIMAL(21,2))', 'TRY_CAST("a.start" AS DECIMAL(21,2))', "DECIMAL(21,2)"),
+        (
+            "b.price = a.start",
+            'TRY_CAST("b.price" AS DECIMAL(21,2))',
+            'TRY_CAST("a.start" AS DECIMAL(21,2))',
+            "DECIMAL(21,2)",
+        ),
         ("b.x = a.id", '"b.x"', 'TRY_CAST("a.id" AS DOUBLE)', "DOUBLE"),
         ("b.day = a.at", 'TRY_CAST("b.day" AS TIMESTAMP)', '"a.at"', "TIMESTAMP"),
         ("lower(a.url) = b.channel || 'x'", "\"b.channel\" || 'x'", 'lower("a.url")', "VARCHAR"),
@@ -296,14 +370,18 @@ def test_using_is_an_equality_and_one_column() -> None:
 def test_star_with_using() -> None:
     names = [o.sql for o in joined(f"SELECT * {U}").outputs]
     assert names == ['"a.id"', '"a.Seller"', '"a.start"', '"a.url"', '"a.at"', '"p.name"', '"p.state"']
-    query = joined("SELECT x.*, name FROM auction x [RANGE 1 HOUR] JOIN auction y [RANGE 1 HOUR] USING (at, id) JOIN person USING (id)")
+    query = joined(
+        "SELECT x.*, name FROM auction x [RANGE 1 HOUR] JOIN auction y [RANGE 1 HOUR] USING (at, id) JOIN person USING (id)"
+    )
     assert [(e.left.sql, e.right.sql) for e in query.equalities] == [
         ('"x.at"', '"y.at"'), ('"x.id"', '"y.id"'), ('"x.id"', '"person.id"'),
     ]  # fmt: skip
 
 
 def test_using_sees_only_its_side_of_a_comma() -> None:
-    query = joined("SELECT p.name FROM auction x [RANGE 1 HOUR], auction y [RANGE 1 HOUR] JOIN person p USING (id)")
+    query = joined(
+        "SELECT p.name FROM auction x [RANGE 1 HOUR], auction y [RANGE 1 HOUR] JOIN person p USING (id)"
+    )
     assert [(e.left.sql, e.right.sql) for e in query.equalities] == [('"y.id"', '"p.id"')]
 
 
@@ -318,8 +396,19 @@ def test_rows() -> None:
         output("name", '"p.name"', "VARCHAR"),
         output("s", '"a.start" + "b.x"', "DOUBLE"),
     )
-    assert query.columns == (ColumnRef(0, "price"), ColumnRef(0, "x"), ColumnRef(1, "start"), ColumnRef(2, "name"))
-    assert (query.every, query.keys, query.aggregates, query.having, query.changes) == (None, (), (), None, False)
+    assert query.columns == (
+        ColumnRef(0, "price"),
+        ColumnRef(0, "x"),
+        ColumnRef(1, "start"),
+        ColumnRef(2, "name"),
+    )
+    assert (query.every, query.keys, query.aggregates, query.having, query.changes) == (
+        None,
+        (),
+        (),
+        None,
+        False,
+    )
 
 
 def test_rows_of_tumbling_windows() -> None:
@@ -354,9 +443,15 @@ def test_names_of_earlier_results() -> None:
         ("COUNT(*)", QueryAggregate(Aggregate("COUNT_ROWS"))),
         ("COUNT(1)", QueryAggregate(Aggregate("COUNT_ROWS"))),
         ("COUNT(b.*)", QueryAggregate(Aggregate("COUNT_ROWS"))),
-        ("COUNT(*) FILTER (WHERE ok)", QueryAggregate(Aggregate("COUNT_ROWS", (), Text('"ok"', "BOOLEAN")), 0)),
+        (
+            "COUNT(*) FILTER (WHERE ok)",
+            QueryAggregate(Aggregate("COUNT_ROWS", (), Text('"ok"', "BOOLEAN")), 0),
+        ),
         ("COUNT(a.start)", QueryAggregate(Aggregate("COUNT", (Text('"start"', "DECIMAL(8,2)"),)), 1)),
-        ("COUNT(DISTINCT p.state)", QueryAggregate(Aggregate("COUNT_DISTINCT", (Text('"state"', "VARCHAR"),)), 2)),
+        (
+            "COUNT(DISTINCT p.state)",
+            QueryAggregate(Aggregate("COUNT_DISTINCT", (Text('"state"', "VARCHAR"),)), 2),
+        ),
         ("SUM(price + n)", QueryAggregate(Aggregate("SUM", (Text('TRY("n" + "price")', "BIGINT"),)), 0)),
         ("SUM(1)", QueryAggregate(Aggregate("SUM", (Text("1", "INTEGER"),)))),
         (
@@ -385,7 +480,9 @@ def test_aggregate(call: str, aggregate: QueryAggregate) -> None:
 
 
 def test_aggregates_once_each() -> None:
-    query = joined(f"SELECT SUM(price), SUM(b.PRICE) + COUNT(b.*) AS s, COUNT(*) AS n {F} HAVING COUNT(a.*) > 1")
+    query = joined(
+        f"SELECT SUM(price), SUM(b.PRICE) + COUNT(b.*) AS s, COUNT(*) AS n {F} HAVING COUNT(a.*) > 1"
+    )
     assert [a.call.function for a in query.aggregates] == ["SUM", "COUNT_ROWS"]
     assert str(query.having) == '"a1" > 1'
 
@@ -409,7 +506,9 @@ def test_having_alone_aggregates() -> None:
 
 
 def test_alias_in_having_goes_before_an_ambiguous_column() -> None:
-    assert joined(f"SELECT MAX(a.at) AS at {F} HAVING at > MIN(b.at)").having == Text('"a0" > "a1"', "BOOLEAN")
+    assert joined(f"SELECT MAX(a.at) AS at {F} HAVING at > MIN(b.at)").having == Text(
+        '"a0" > "a1"', "BOOLEAN"
+    )
 
 
 @pytest.mark.parametrize(
@@ -453,6 +552,11 @@ def test_default_of_every(windows: tuple[str, ...], every: int) -> None:
 
 
 def test_binding_twice_is_equal() -> None:
-    select = parse_select(f"SELECT a.id, SUM(price * start) {FP} WHERE a.id = b.auction AND NOT a.seller <> p.id GROUP BY 1")
-    once, twice = (bind(select, name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS) for _ in range(2))
+    select = parse_select(
+        f"SELECT a.id, SUM(price * start) {FP} WHERE a.id = b.auction AND NOT a.seller <> p.id GROUP BY 1"
+    )
+    once, twice = (
+        bind(select, name="q", into=None, streams=JOINED_STREAMS, infer=infer, relations=RELATIONS)
+        for _ in range(2)
+    )
     assert once == twice and hash(once) == hash(twice)

@@ -32,7 +32,16 @@ CREATE OR REPLACE ALTER DROP EXPLAIN ANALYZE SHOW SET QUERY STREAM TABLE INTO MI
 price auction at channel url id state name NULLIF(price,1) SUBSTRING(url,1,2) price/0 price%0 DATE_TRUNC('hour',at) b.price a.id
 -- /* */ '' '1' 'é'
 """
-WORDS = (*PLAIN.split(), "'1 minute'", "'0 seconds'", "'-1 day'", "'99999999999 weeks'", "9" * 40, "'\x00'", "\n")
+WORDS = (
+    *PLAIN.split(),
+    "'1 minute'",
+    "'0 seconds'",
+    "'-1 day'",
+    "'99999999999 weeks'",
+    "9" * 40,
+    "'\x00'",
+    "\n",
+)
 LEAVES = ("price", "auction", "at", "b.price", "a.id", "k", "v", "1", "0", "-2147483649", "1.5", "'a'", "'%Y'", "NULL", "TRUE", "*",
           "INTERVAL 1 DAY", "DATE '2024-02-30'", "TIMESTAMP '2024-01-01'", "COUNT(*)", "SUM(price)", "window_end")  # fmt: skip
 LENGTHS = (
@@ -48,9 +57,35 @@ LENGTHS = (
     "'1 month'",
     "'1000 weeks'",
 )
-OPERATORS = ("+", "-", "*", "/", "%", "DIV", "||", "=", "<=>", "<", "AND", "OR", "LIKE", "RLIKE", "IN", "&", "^", "IS DISTINCT FROM")
+OPERATORS = (
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "DIV",
+    "||",
+    "=",
+    "<=>",
+    "<",
+    "AND",
+    "OR",
+    "LIKE",
+    "RLIKE",
+    "IN",
+    "&",
+    "^",
+    "IS DISTINCT FROM",
+)
 FUNCTIONS = sorted(
-    {*re.findall(r"`([A-Z][A-Z0-9_]+)", (ROOT / "docs" / "sql.md").read_text()), "NOW", "RAND", "EXPLODE", "ARRAY", "STRUCT"}
+    {
+        *re.findall(r"`([A-Z][A-Z0-9_]+)", (ROOT / "docs" / "sql.md").read_text()),
+        "NOW",
+        "RAND",
+        "EXPLODE",
+        "ARRAY",
+        "STRUCT",
+    }
 )
 
 
@@ -59,7 +94,9 @@ def corpus() -> list[str]:
     pages = [p.read_text() for p in (ROOT / "docs" / "sql.md", ROOT / "README.md")]
     marked = ["\n".join(re.findall(r"```sql\n(.*?)```", page, re.DOTALL)) for page in pages]
     files = [*(ROOT / "tests" / "plans").glob("*.sql"), *(ROOT / "examples").glob("*.sql")]
-    streams = [p.read_text().partition("\n---")[0] for p in sorted((ROOT / "tests" / "streams").rglob("*.stream"))]
+    streams = [
+        p.read_text().partition("\n---")[0] for p in sorted((ROOT / "tests" / "streams").rglob("*.stream"))
+    ]
     scripts = [*marked, *(p.read_text() for p in sorted(files)), *(_with_files(s) for s in streams)]
     return [re.sub(r"--[^\n]*", "", script) for script in scripts]
 
@@ -87,7 +124,10 @@ def known_statements(session: Session) -> list[Known]:
         declared = replace(session.catalog, queries={})
         for text in script.split(";"):
             if len(tokens := _tokens(text)) > 1:
-                found.setdefault(text, Known(tokens, replace(declared, streams={}) if "CREATE STREAM" in text else declared))
+                found.setdefault(
+                    text,
+                    Known(tokens, replace(declared, streams={}) if "CREATE STREAM" in text else declared),
+                )
     return list(found.values())
 
 

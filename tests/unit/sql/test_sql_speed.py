@@ -14,8 +14,17 @@ from thalweg.model.stream import Column, Stream
 from thalweg.sql.binder import bind
 from thalweg.sql.statements import parse_select
 
-TYPES = {"k": "BIGINT", "v": "BIGINT", "w": "DOUBLE", "c": "VARCHAR", "cost": "DECIMAL(10,2)", "at": "TIMESTAMP"}
-STREAMS = {f"s{n}": Stream(f"s{n}", tuple(Column(c, t) for c, t in TYPES.items()), time="at") for n in range(4)}
+TYPES = {
+    "k": "BIGINT",
+    "v": "BIGINT",
+    "w": "DOUBLE",
+    "c": "VARCHAR",
+    "cost": "DECIMAL(10,2)",
+    "at": "TIMESTAMP",
+}
+STREAMS = {
+    f"s{n}": Stream(f"s{n}", tuple(Column(c, t) for c, t in TYPES.items()), time="at") for n in range(4)
+}
 
 
 def windowed(i: int) -> str:

@@ -13,6 +13,7 @@ from thalweg.sql.statements import (
     DropQuery,
     DropStream,
     DropTable,
+    DropView,
     Explain,
     SetOption,
     Show,
@@ -35,6 +36,7 @@ SIMPLE = [
     ("DROP QUERY q", DropQuery("q")),
     ("drop stream bid;", DropStream("bid")),
     ("DROP TABLE person", DropTable("person")),
+    ("DROP VIEW large", DropView("large")),
     ("SHOW QUERIES", Show("QUERIES")),
     ("show streams", Show("STREAMS")),
     ("SHOW PLAN", Show("PLAN")),
@@ -64,7 +66,9 @@ def test_script() -> None:
         )
     )
     columns = (Column("id", "BIGINT"), Column("name", "VARCHAR"))
-    assert table == CreateTable(Relation("person", columns, "csv", "person.csv", (("delimiter", ";"), ("header", "true"))))
+    assert table == CreateTable(
+        Relation("person", columns, "csv", "person.csv", (("delimiter", ";"), ("header", "true")))
+    )
     assert isinstance(query, CreateQuery)
     assert (query.name, query.into, query.select.origin) == ("q", "out/q", "app.sql")
     assert query.text.startswith("CREATE QUERY q") and query.text.endswith("TUMBLE '1 minute'")
@@ -104,7 +108,9 @@ def test_parse_select() -> None:
     assert select == parse_select(" SELECT 1 FROM bid ; ", "given")
 
 
-@pytest.mark.parametrize("text", ["", "SHOW PLAN", "SELECT 1 FROM bid; SELECT 2 FROM bid", "CREATE QUERY q AS SELECT 1 FROM bid"])
+@pytest.mark.parametrize(
+    "text", ["", "SHOW PLAN", "SELECT 1 FROM bid; SELECT 2 FROM bid", "CREATE QUERY q AS SELECT 1 FROM bid"]
+)
 def test_parse_select_of_something_else(text: str) -> None:
     with pytest.raises(SqlError, match="expected one SELECT"):
         parse_select(text)
@@ -124,7 +130,12 @@ def test_clauses_of_joins_stay_in_the_tree() -> None:
     assert isinstance(statement, CreateQuery)
     node = statement.select.node
     tables = [node.args["from_"].this, *(j.this for j in node.args["joins"])]
-    windows = [(t.args["window"].args["kind"], t.args["window"].args.get("duration")) if t.args.get("window") else None for t in tables]
+    windows = [
+        (t.args["window"].args["kind"], t.args["window"].args.get("duration"))
+        if t.args.get("window")
+        else None
+        for t in tables
+    ]
     assert [w and (w[0], w[1] and w[1].args["micros"] // 1_000_000) for w in windows] == [
         ("RANGE", 3600), ("UNBOUNDED", None), ("UNBOUNDED", None), ("RANGE", 300), ("TUMBLE", 10), None,
     ]  # fmt: skip
@@ -133,7 +144,19 @@ def test_clauses_of_joins_stay_in_the_tree() -> None:
     assert node.args["emit"].name == "CHANGES"
 
 
-NEW_WORDS = ["every", "emit", "hop", "tumble", "window_x", "stream", "query", "system", "range", "windows", "tumblingwindow"]
+NEW_WORDS = [
+    "every",
+    "emit",
+    "hop",
+    "tumble",
+    "window_x",
+    "stream",
+    "query",
+    "system",
+    "range",
+    "windows",
+    "tumblingwindow",
+]
 OLD_WORDS = [
     "date",
     "timestamp",
@@ -156,6 +179,10 @@ OLD_WORDS = [
 
 @pytest.mark.parametrize("name", NEW_WORDS + OLD_WORDS)
 def test_words_stay_names(name: str) -> None:
-    (statement,) = parse_script(f"CREATE STREAM s ({name} BIGINT, at TIMESTAMP) WITH (format = 'json', path = 'p', time = 'at')")
+    (statement,) = parse_script(
+        f"CREATE STREAM s ({name} BIGINT, at TIMESTAMP) WITH (format = 'json', path = 'p', time = 'at')"
+    )
     assert isinstance(statement, CreateStream) and statement.stream.columns[0].name == name
-    parse_script(f"EXPLAIN SELECT {name}, MAX({name}) AS {name} FROM s AS {name} WHERE {name} > 1 GROUP BY {name}, TUMBLE '1 minute'")
+    parse_script(
+        f"EXPLAIN SELECT {name}, MAX({name}) AS {name} FROM s AS {name} WHERE {name} > 1 GROUP BY {name}, TUMBLE '1 minute'"
+    )

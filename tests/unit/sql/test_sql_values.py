@@ -19,7 +19,15 @@ from thalweg.sql.functions import FUNCTIONS
 
 @pytest.mark.parametrize(
     "expression",
-    ["n * n", "tiny + tiny", "price * price", "timestamp_seconds(price)", "CAST('x' AS INT)", "n / 0", "repeat('x', price)"],
+    [
+        "n * n",
+        "tiny + tiny",
+        "price * price",
+        "timestamp_seconds(price)",
+        "CAST('x' AS INT)",
+        "n / 0",
+        "repeat('x', price)",
+    ],
 )
 def test_a_value_that_can_not_be_computed(expression: str) -> None:
     sql = bound(f"SELECT MAX({expression}) AS m FROM bid GROUP BY TUMBLE '1 minute'").calls[0].args[0].sql
@@ -29,7 +37,12 @@ def test_a_value_that_can_not_be_computed(expression: str) -> None:
 
 @pytest.mark.parametrize(("text", "value"), [("'2.5'", 2), ("'-2.5'", -2), ("' 7 '", 7), ("'x'", None)])
 def test_a_text_as_a_whole_number(text: str, value: int | None) -> None:
-    sql = bound(f"SELECT MAX(CAST(concat({text}, '') AS INT)) AS m FROM bid GROUP BY TUMBLE '1 minute'").calls[0].args[0].sql
+    sql = (
+        bound(f"SELECT MAX(CAST(concat({text}, '') AS INT)) AS m FROM bid GROUP BY TUMBLE '1 minute'")
+        .calls[0]
+        .args[0]
+        .sql
+    )
     assert run(f"SELECT {sql}") == [(value,)]
 
 
@@ -60,12 +73,25 @@ VALUES: list[tuple[str, Any]] = [
     ("'a' RLIKE chr(price + 35)", None),
     ("'a' LIKE concat('a', '\\\\')", None),
     ("'a' LIKE concat('a%', '')", True),
+    ("2147483647 + 10", None),
+    ("2147483647 * 2 + price", None),
+    ("9223372036854775807 + 1", None),
+    ("CAST(127 AS TINYINT) + CAST(1 AS TINYINT)", None),
+    ("lpad('abc', 2, '')", "ab"),
+    ("rpad('a', price, '')", "a"),
+    ("split_part('a,b', ',', 0)", None),
+    ("split_part('a,b', ',', CAST(price - 3 AS INT))", "b"),
 ]
 
 
 @pytest.mark.parametrize(("expression", "value"), VALUES)
 def test_a_value_is_spark_s(expression: str, value: Any) -> None:
-    sql = bound(f"SELECT MAX({expression}) AS m FROM bid GROUP BY TUMBLE '1 minute'").aggregates[0].call.args[0].sql
+    sql = (
+        bound(f"SELECT MAX({expression}) AS m FROM bid GROUP BY TUMBLE '1 minute'")
+        .aggregates[0]
+        .call.args[0]
+        .sql
+    )
     assert run(f"SELECT {sql} FROM (SELECT 2000000000::INTEGER AS n, 5::BIGINT AS price)") == [(value,)]
 
 

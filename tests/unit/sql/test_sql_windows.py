@@ -14,22 +14,43 @@ WINDOWS = [
     ("TUMBLE('1 minute')", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
     ("TUMBLE(INTERVAL 1 MINUTE)", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
     ("TUMBLE '1 minute' AS 'one'", NamedWindow("one", Window(MINUTE, MINUTE))),
-    ("TUMBLE '1 minute' OFFSET '10 seconds'", NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND))),
-    ("TUMBLE('1 minute', '10 seconds')", NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND))),
-    ("TUMBLE '1 minute' OFFSET -50 SECONDS", NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND))),
+    (
+        "TUMBLE '1 minute' OFFSET '10 seconds'",
+        NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND)),
+    ),
+    (
+        "TUMBLE('1 minute', '10 seconds')",
+        NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND)),
+    ),
+    (
+        "TUMBLE '1 minute' OFFSET -50 SECONDS",
+        NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND)),
+    ),
     ("HOP '1 hour' BY '10 minutes'", NamedWindow("1 hour by 10 minutes", Window(HOUR, 10 * MINUTE))),
     ("HOP('1 hour', '10 minutes')", NamedWindow("1 hour by 10 minutes", Window(HOUR, 10 * MINUTE))),
-    ("HOP(1 HOUR, 10 MINUTES, 5 MINUTES)", NamedWindow("1 hour by 10 minutes offset 5 minutes", Window(HOUR, 10 * MINUTE, 5 * MINUTE))),
-    ("HOP '1 hour' BY '10 minutes' OFFSET '5 minutes' AS h", NamedWindow("h", Window(HOUR, 10 * MINUTE, 5 * MINUTE))),
+    (
+        "HOP(1 HOUR, 10 MINUTES, 5 MINUTES)",
+        NamedWindow("1 hour by 10 minutes offset 5 minutes", Window(HOUR, 10 * MINUTE, 5 * MINUTE)),
+    ),
+    (
+        "HOP '1 hour' BY '10 minutes' OFFSET '5 minutes' AS h",
+        NamedWindow("h", Window(HOUR, 10 * MINUTE, 5 * MINUTE)),
+    ),
     ("HOP '1 minute' BY '1 hour'", NamedWindow("1 minute by 1 hour", Window(MINUTE, HOUR))),
     ("HOP '1 minute' BY '1 minute'", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
     ("window(at, '10 minutes')", NamedWindow("10 minutes", Window(10 * MINUTE, 10 * MINUTE))),
-    ("WINDOW(AT, '10 minutes', '5 minutes')", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
+    (
+        "WINDOW(AT, '10 minutes', '5 minutes')",
+        NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE)),
+    ),
     (
         "window(b.at, '10 minutes', '5 minutes', '1 minute')",
         NamedWindow("10 minutes by 5 minutes offset 1 minute", Window(10 * MINUTE, 5 * MINUTE, MINUTE)),
     ),
-    ("HoppingWindow(Hop(minute, 5), Duration(minute, 10))", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
+    (
+        "HoppingWindow(Hop(minute, 5), Duration(minute, 10))",
+        NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE)),
+    ),
     (
         "TumblingWindow(Offset(second, -50), Duration(mi, 1))",
         NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND)),
@@ -37,9 +58,18 @@ WINDOWS = [
     ("TumblingWindow(hh, 1)", NamedWindow("1 hour", Window(HOUR, HOUR))),
     ("TumblingWindow(minute, 20)", NamedWindow("20 minutes", Window(20 * MINUTE, 20 * MINUTE))),
     ("HoppingWindow(minute, 10, 5)", NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE))),
-    ("TumblingWindow(Duration(hour, 1), Offset(minute, 5))", NamedWindow("1 hour offset 5 minutes", Window(HOUR, HOUR, 5 * MINUTE))),
-    ("HoppingWindow(Duration(hour, 1), Hop(minute, 10))", NamedWindow("1 hour by 10 minutes", Window(HOUR, 10 * MINUTE))),
-    ("Windows(Window('20 min', TumblingWindow(minute, 20)))", NamedWindow("20 min", Window(20 * MINUTE, 20 * MINUTE))),
+    (
+        "TumblingWindow(Duration(hour, 1), Offset(minute, 5))",
+        NamedWindow("1 hour offset 5 minutes", Window(HOUR, HOUR, 5 * MINUTE)),
+    ),
+    (
+        "HoppingWindow(Duration(hour, 1), Hop(minute, 10))",
+        NamedWindow("1 hour by 10 minutes", Window(HOUR, 10 * MINUTE)),
+    ),
+    (
+        "Windows(Window('20 min', TumblingWindow(minute, 20)))",
+        NamedWindow("20 min", Window(20 * MINUTE, 20 * MINUTE)),
+    ),
     ("Window('20 min', TumblingWindow(minute, 20))", NamedWindow("20 min", Window(20 * MINUTE, 20 * MINUTE))),
     ("WINDOWS(TUMBLE '1 minute')", NamedWindow("1 minute", Window(MINUTE, MINUTE))),
 ]
@@ -94,12 +124,16 @@ def test_many_windows_keep_their_order() -> None:
 
 
 def test_one_window_under_two_ids() -> None:
-    query = bound("SELECT COUNT(*) FROM bid GROUP BY WINDOWS(TUMBLE '1 minute' AS 'a', TUMBLE '60 seconds' AS 'b')")
+    query = bound(
+        "SELECT COUNT(*) FROM bid GROUP BY WINDOWS(TUMBLE '1 minute' AS 'a', TUMBLE '60 seconds' AS 'b')"
+    )
     assert [w.id for w in query.windows] == ["a", "b"]
     assert query.windows[0].window == query.windows[1].window
 
 
 def test_an_unnamed_window_is_called_window() -> None:
     stream = "CREATE STREAM s (v BIGINT, at TIMESTAMP) WITH (time = 'at');"
-    made = bind_text(f"{stream} CREATE QUERY q AS SELECT window(at, '1 minute'), COUNT(*) AS n FROM s GROUP BY window(at, '1 minute')")
+    made = bind_text(
+        f"{stream} CREATE QUERY q AS SELECT window(at, '1 minute'), COUNT(*) AS n FROM s GROUP BY window(at, '1 minute')"
+    )
     assert [o.name for o in made.queries["q"].outputs] == ["window", "n"]

@@ -47,19 +47,31 @@ def test_a_directory_that_was_made_for_it_is_so_too(tmp_path: Path) -> None:
         if extra:
             (tmp_path / name / extra).mkdir()
         Directory(tmp_path / name).create()
-    assert [oct((tmp_path / n).stat().st_mode & 0o777) for n in ("empty", "inbox", "used")] == ["0o700", "0o700", "0o755"]
+    assert [oct((tmp_path / n).stat().st_mode & 0o777) for n in ("empty", "inbox", "used")] == [
+        "0o700",
+        "0o700",
+        "0o755",
+    ]
     assert oct((tmp_path / "used" / "state").stat().st_mode & 0o777) == "0o700"
 
 
 def test_a_directory_of_an_older_format_is_refused(directory: Directory) -> None:
     (directory.root / "FORMAT").write_text(json.dumps({"format": FORMAT - 1, "thalweg": "0.3.0"}))
-    with pytest.raises(StateError, match=f"written in state format {FORMAT - 1} by Thalweg 0.3.0, this version reads format {FORMAT}") as e:
+    with pytest.raises(
+        StateError,
+        match=f"written in state format {FORMAT - 1} by Thalweg 0.3.0, this version reads format {FORMAT}",
+    ) as e:
         Directory(directory.root).create()
-    assert e.value.hint == "run it with Thalweg 0.3.0 (pip install thalweg==0.3.0), or start anew in another directory"
+    assert (
+        e.value.hint
+        == "run it with Thalweg 0.3.0 (pip install thalweg==0.3.0), or start anew in another directory"
+    )
 
 
 def test_a_second_process_is_refused_also_without_the_lock_file(directory: Directory) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(directory.root)], stdin=-1, stdout=-1, text=True, bufsize=1) as first:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(directory.root)], stdin=-1, stdout=-1, text=True, bufsize=1
+    ) as first:
         assert first.stdin and first.stdout
         assert first.stdout.readline() == "locked\n"
         with pytest.raises(UsageError, match=f"in use by process {first.pid}"):

@@ -12,7 +12,7 @@ from thalweg.errors import StateError
 from thalweg.state import history
 from thalweg.state.change import applied, change_of
 from thalweg.state.local import LocalStore
-from thalweg.state.manifest import Counts, Manifest, Seen, Staged, StateFile, StepTime
+from thalweg.state.manifest import Counts, Manifest, Seen, SetAside, Staged, StateFile, StepTime
 from thalweg.state.records import dumps, loads
 
 
@@ -25,8 +25,12 @@ def successor(before: Manifest, rng: Random) -> Manifest:
     batch = before.batch + 1
     kept = tuple(f for f in before.files if rng.random() < 0.8)
     streams = {**before.streams, f"s{rng.randrange(3)}": Counts(rng.randrange(100), 1, 2, 3)}
-    queries = {q: c for q, c in before.queries.items() if rng.random() < 0.8} | {f"q{rng.randrange(5)}": Counts(batch)}
-    keys = {k: v for k, v in before.seen.keys.items() if rng.random() < 0.8} | {f"k{rng.randrange(5)}": rng.random()}
+    queries = {q: c for q, c in before.queries.items() if rng.random() < 0.8} | {
+        f"q{rng.randrange(5)}": Counts(batch)
+    }
+    keys = {k: v for k, v in before.seen.keys.items() if rng.random() < 0.8} | {
+        f"k{rng.randrange(5)}": rng.random()
+    }
     return Manifest(
         batch=batch,
         hash="h",
@@ -37,7 +41,10 @@ def successor(before: Manifest, rng: Random) -> Manifest:
         publish=(Staged("out", f"x{batch}", f"y{batch}"),),
         streams=streams,
         queries=queries,
-        bad_files=(*before.bad_files, *([f"bad{batch}"] if rng.random() < 0.3 else [])),
+        set_aside=(
+            *before.set_aside,
+            *([SetAside("s", f"bad{batch}", "it is empty")] if rng.random() < 0.3 else []),
+        ),
         steps={"lift a": StepTime(batch, 0.5)},
         seen=Seen({"s": (1.0, batch + 0.5)}, keys, {"a": (0.5, 1.0, 2.0)}),
     )
@@ -131,7 +138,11 @@ def test_damage_is_told_with_the_file(tmp_path: Path, damage: str) -> None:
 def test_what_is_written_grows_with_what_changed(tmp_path: Path) -> None:
     """A thousand files that stay cost nothing."""
     store = LocalStore(tmp_path, durable=False)
-    large = Manifest(files=tuple(file(f"old-{i}") for i in range(1000)), queries={f"q{i}": Counts(i) for i in range(500)})
-    after = replace(large, batch=0, files=(*large.files[1:], file("new")), queries={**large.queries, "q7": Counts(8)})
+    large = Manifest(
+        files=tuple(file(f"old-{i}") for i in range(1000)), queries={f"q{i}": Counts(i) for i in range(500)}
+    )
+    after = replace(
+        large, batch=0, files=(*large.files[1:], file("new")), queries={**large.queries, "q7": Counts(8)}
+    )
     _, size = history.append(store, large, after)
     assert size < 1000 < len(dumps(large)) // 100

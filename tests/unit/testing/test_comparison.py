@@ -46,7 +46,10 @@ def test_rounding_does_not_pair_rows_wrongly() -> None:
 
 
 def test_missing_and_extra_rows_are_shown() -> None:
-    message = failure(table(k=["a", "b", "c"], n=[1, 2, 9], v=[1.0, 2.0, 3.0]), table(k=["a", "b", "d"], n=[1, 2, 4], v=[1.0, 2.5, 3.0]))
+    message = failure(
+        table(k=["a", "b", "c"], n=[1, 2, 9], v=[1.0, 2.0, 3.0]),
+        table(k=["a", "b", "d"], n=[1, 2, 4], v=[1.0, 2.5, 3.0]),
+    )
     assert message.splitlines() == [
         "results differ: 3 rows, expected 3; 2 missing, 2 extra",
         "  columns  k, n, v",
@@ -69,7 +72,9 @@ def test_a_row_that_is_there_twice_must_come_twice() -> None:
 
 
 def test_columns_must_have_the_same_names_in_order() -> None:
-    assert failure(table(a=[1], b=[1]), table(b=[1], a=[1])) == "columns differ: ['a', 'b'], expected ['b', 'a']"
+    assert (
+        failure(table(a=[1], b=[1]), table(b=[1], a=[1])) == "columns differ: ['a', 'b'], expected ['b', 'a']"
+    )
 
 
 def test_empty_results_are_equal() -> None:

@@ -15,7 +15,15 @@ from thalweg.model.stream import Column, Stream
 from thalweg.testing.feeds import batch_table, stream_sql, stream_tables, table_lines, write_batches
 from thalweg.testing.script import parse_stream_script
 
-TYPES = {"k": "VARCHAR", "n": "INTEGER", "price": "DECIMAL(10,2)", "d": "DOUBLE", "flag": "BOOLEAN", "day": "DATE", "at": "TIMESTAMP"}
+TYPES = {
+    "k": "VARCHAR",
+    "n": "INTEGER",
+    "price": "DECIMAL(10,2)",
+    "d": "DOUBLE",
+    "flag": "BOOLEAN",
+    "day": "DATE",
+    "at": "TIMESTAMP",
+}
 STREAM = Stream("s", tuple(Column(n, t) for n, t in TYPES.items()), "at", 2_000_000)
 ROWS = """--- batch s
 a, 1, 2.5, nan, true, 2026-01-02, 2026-01-02 03:04:05.000006
@@ -36,7 +44,13 @@ def test_rows_are_typed_by_the_stream() -> None:
         "timestamp[us]",
     ]
     row = first.to_pylist()[0]
-    assert (row["k"], row["n"], row["price"], row["flag"], row["day"]) == ("a", 1, Decimal("2.50"), True, date(2026, 1, 2))
+    assert (row["k"], row["n"], row["price"], row["flag"], row["day"]) == (
+        "a",
+        1,
+        Decimal("2.50"),
+        True,
+        date(2026, 1, 2),
+    )
     assert first.column("at").to_pylist() == [datetime(2026, 1, 2, 3, 4, 5, 6), datetime(1970, 1, 1, 0, 0, 7)]
     assert second.num_rows == 0 and second.schema == first.schema
 
@@ -63,7 +77,10 @@ def test_mistakes_are_named_with_their_place(line: str, message: str) -> None:
 
 def test_statement() -> None:
     text = stream_sql(Stream("s", (Column("k", "VARCHAR"), Column("it's", "TIMESTAMP")), "it's", 2_000_000))
-    assert text == r"CREATE STREAM s (`k` STRING, `it's` TIMESTAMP) WITH (time = 'it\'s', watermark = '2 seconds')"
+    assert (
+        text
+        == r"CREATE STREAM s (`k` STRING, `it's` TIMESTAMP) WITH (time = 'it\'s', watermark = '2 seconds')"
+    )
 
 
 def test_files_stand_in_order_of_modification(tmp_path: Path) -> None:

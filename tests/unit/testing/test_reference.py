@@ -49,7 +49,11 @@ def stream(delay: int = 0) -> Stream:
 
 
 def query(
-    windows: Sequence[Window], *aggregates: Aggregate, keys: tuple[Expr, ...] = (), where: tuple[Expr, ...] = (), having: Expr | None = None
+    windows: Sequence[Window],
+    *aggregates: Aggregate,
+    keys: tuple[Expr, ...] = (),
+    where: tuple[Expr, ...] = (),
+    having: Expr | None = None,
 ) -> Query:
     """A query that puts out window_id, the bounds in seconds, the keys and the aggregates."""
     names = ["window_id", *(f"k{i}" for i in range(len(keys))), *(f"a{i}" for i in range(len(aggregates)))]
@@ -101,7 +105,13 @@ def test_hopping_range_not_multiple_of_slide() -> None:
     #  W<5,2>: [-4,1) [-2,3) [0,5) [2,7) [4,9) [6,11)
     #  row at 0 is in [-4,1) [-2,3) [0,5); row at 4 in [0,5) [2,7) [4,9); frontier 9
     rows = batch(("x", 1, 0), ("x", 1, 4), ("x", 1, 9))
-    assert counts(query([seconds(5, 2)], COUNT), stream(), rows) == [(-4, 1, 1), (-2, 3, 1), (0, 5, 2), (2, 7, 1), (4, 9, 1)]
+    assert counts(query([seconds(5, 2)], COUNT), stream(), rows) == [
+        (-4, 1, 1),
+        (-2, 3, 1),
+        (0, 5, 2),
+        (2, 7, 1),
+        (4, 9, 1),
+    ]
 
 
 def test_slide_greater_than_range_leaves_gaps() -> None:
@@ -157,13 +167,21 @@ def test_nothing_is_final_without_an_event_time(batches: list[pa.Table]) -> None
 def test_keys_null_among_them() -> None:
     rows = batch(("x", 1, 0), (None, 2, 1), (None, 3, 2), ("x", None, 3), ("x", 1, 10))
     q = query([seconds(10)], COUNT, Aggregate("COUNT", (VALUE,)), Aggregate("SUM", (VALUE,)), keys=(KEY,))
-    assert rows_of(reference(q, stream(), [rows])) == [(0, 10, "w0", "x", 2, 1, 1), (0, 10, "w0", None, 2, 2, 5)]
+    assert rows_of(reference(q, stream(), [rows])) == [
+        (0, 10, "w0", "x", 2, 1, 1),
+        (0, 10, "w0", None, 2, 2, 5),
+    ]
 
 
 def test_where_having_and_many_windows() -> None:
     #  v > 0 keeps 1, 4 and 15; [0,10) has 2, [10,20) has 1, [0,20) has 3; HAVING drops the 1
     rows = batch(("x", 5, 1), ("x", 0, 2), ("x", None, 3), ("x", 5, 4), ("x", 5, 15), ("x", 0, 20))
-    q = query([seconds(10), seconds(20)], COUNT, where=(Text('"v" > 0', "BOOLEAN"),), having=Text('"a0" > 1', "BOOLEAN"))
+    q = query(
+        [seconds(10), seconds(20)],
+        COUNT,
+        where=(Text('"v" > 0', "BOOLEAN"),),
+        having=Text('"a0" > 1', "BOOLEAN"),
+    )
     assert rows_of(reference(q, stream(), [rows])) == [(0, 10, "w0", 2), (0, 20, "w1", 3)]
 
 
@@ -276,7 +294,13 @@ def test_first_and_last(function: str, rows: list[Row], expected: int | None) ->
 
 
 def test_awkward_column_names_and_types() -> None:
-    columns = [("batch", "DECIMAL(10,2)"), ("k0", "DATE"), ("front", "FLOAT"), ("m", "BOOLEAN"), ("order", "TIMESTAMP")]
+    columns = [
+        ("batch", "DECIMAL(10,2)"),
+        ("k0", "DATE"),
+        ("front", "FLOAT"),
+        ("m", "BOOLEAN"),
+        ("order", "TIMESTAMP"),
+    ]
     s = Stream("s", tuple(Column(n, t) for n, t in columns), "order")
     table = pa.table(
         {
@@ -288,7 +312,11 @@ def test_awkward_column_names_and_types() -> None:
         }
     )
     amount = Text('"batch"', "DECIMAL(10,2)")
-    aggregates = (Aggregate("SUM", (amount,)), Aggregate("MEDIAN", (amount,)), Aggregate("AVG", (Text('"front"', "FLOAT"),)))
+    aggregates = (
+        Aggregate("SUM", (amount,)),
+        Aggregate("MEDIAN", (amount,)),
+        Aggregate("AVG", (Text('"front"', "FLOAT"),)),
+    )
     q = query(
         [seconds(10)],
         *aggregates,
@@ -305,7 +333,13 @@ def test_unknown_function_is_refused() -> None:
 
 
 def test_no_engine_code_is_shared() -> None:
-    forbidden = ("thalweg.model.aggregates", "thalweg.plan", "thalweg.engine", "thalweg.optimizer", "thalweg.sql")
+    forbidden = (
+        "thalweg.model.aggregates",
+        "thalweg.plan",
+        "thalweg.engine",
+        "thalweg.optimizer",
+        "thalweg.sql",
+    )
     for module in (reference_module, calls):
         tree = ast.parse(Path(module.__file__ or "").read_text())
         names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]

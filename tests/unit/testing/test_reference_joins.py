@@ -52,10 +52,18 @@ def rows(*values: Row) -> pa.Table:
     """A table of (key, value, seconds)."""
     times = [None if r[2] is None else at(r[2]) for r in values]
     keys, numbers = ([r[i] for r in values] for i in (0, 1))
-    return pa.table({"k": pa.array(keys, pa.string()), "v": pa.array(numbers, pa.int64()), "at": pa.array(times, pa.timestamp("us"))})
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.string()),
+            "v": pa.array(numbers, pa.int64()),
+            "at": pa.array(times, pa.timestamp("us")),
+        }
+    )
 
 
-def over(alias: str, source: str, kind: str, seconds: float | None = None, where: str | None = None) -> QueryInput:
+def over(
+    alias: str, source: str, kind: str, seconds: float | None = None, where: str | None = None
+) -> QueryInput:
     length = None if seconds is None else int(seconds * SECOND)
     return QueryInput(alias, source, kind, length, (Text(where, "BOOLEAN"),) if where else ())
 
@@ -66,14 +74,24 @@ def row_join(*inputs: QueryInput, residue: tuple[str, ...] = (), outputs: tuple[
     return Query("q", "", inputs, outputs, equalities, tuple(term(r, "BOOLEAN", ()) for r in residue))
 
 
-def aggregate_join(*inputs: QueryInput, every: float, calls: tuple[QueryAggregate, ...] = (COUNT,), **other: Any) -> Query:
+def aggregate_join(
+    *inputs: QueryInput, every: float, calls: tuple[QueryAggregate, ...] = (COUNT,), **other: Any
+) -> Query:
     """Aggregates of the rows with equal keys, by key: (second, key, aggregates...)."""
     keys = other.pop("keys", (KEY,))
     names = [*(f"k{i}" for i in range(len(keys))), *(f"a{i}" for i in range(len(calls)))]
-    outputs = (output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"), *(output(n, f'"{n}"', "") for n in names))
+    outputs = (
+        output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"),
+        *(output(n, f'"{n}"', "") for n in names),
+    )
     marks = (output("deleted", '"deleted"', "BOOLEAN"),) if other.get("changes") else ()
     equalities = (EQUAL,) if len(inputs) > 1 else ()
-    given = {"keys": keys, "aggregates": calls, "every": int(every * SECOND), "outputs": outputs + marks} | other
+    given = {
+        "keys": keys,
+        "aggregates": calls,
+        "every": int(every * SECOND),
+        "outputs": outputs + marks,
+    } | other
     return Query("q", "", inputs, equalities=equalities, **given)
 
 
@@ -113,13 +131,21 @@ def test_an_unbounded_window_never_expires() -> None:
 
 def test_null_keys_and_null_times_do_not_join() -> None:
     query = row_join(over("a", "s", UNBOUNDED), over("b", "u", UNBOUNDED))
-    batch = {"s": rows((None, 1, 0), ("x", 2, None), ("x", 3, 0)), "u": rows((None, 5, 0), ("x", 6, 0), ("x", 7, None))}
+    batch = {
+        "s": rows((None, 1, 0), ("x", 2, None), ("x", 3, 0)),
+        "u": rows((None, 5, 0), ("x", 6, 0), ("x", 7, None)),
+    }
     assert result(query, batch) == [(3, 6)]
 
 
 def test_residue_and_conditions_of_inputs() -> None:
-    query = row_join(over("a", "s", UNBOUNDED, where='"v" > 1'), over("b", "u", UNBOUNDED), residue=('"a.v" < "b.v"',))
-    batch = {"s": rows(("x", 1, 0), ("x", 2, 0), ("x", 9, 0)), "u": rows(("x", 3, 0), ("x", 2, 0), ("x", None, 0))}
+    query = row_join(
+        over("a", "s", UNBOUNDED, where='"v" > 1'), over("b", "u", UNBOUNDED), residue=('"a.v" < "b.v"',)
+    )
+    batch = {
+        "s": rows(("x", 1, 0), ("x", 2, 0), ("x", 9, 0)),
+        "u": rows(("x", 3, 0), ("x", 2, 0), ("x", None, 0)),
+    }
     assert result(query, batch) == [(2, 3)]
 
 
@@ -158,7 +184,10 @@ def test_groups_at_every_instant() -> None:
     #  a (range 4): x at 0, 3     b (range 2): x at 1, 3; y at 1     s ends at 6, u at 11 - 5 = 6
     #  t = 2: a {0}, b {1}: 1     t = 4: a {0, 3}, b {3}: 2     t = 6: a {3}, b {}: none
     query = aggregate_join(over("a", "s", RANGE, 4), over("b", "u", RANGE, 2), every=2)
-    batch = {"s": rows(("x", 1, 0), ("x", 2, 3), ("z", 0, 6)), "u": rows(("x", 5, 1), ("x", 6, 3), ("y", 7, 1), ("z", 0, 11))}
+    batch = {
+        "s": rows(("x", 1, 0), ("x", 2, 3), ("z", 0, 6)),
+        "u": rows(("x", 5, 1), ("x", 6, 3), ("y", 7, 1), ("z", 0, 11)),
+    }
     assert result(query, batch) == [(2, "x", 1), (4, "x", 2)]
 
 
@@ -174,7 +203,11 @@ def test_instants_end_at_the_frontier_of_the_slowest_stream() -> None:
 def test_windows_are_half_open() -> None:
     #  [t - 4, t) for t = 0, 4, 8: -4 and -1 in the first, 0 and 3 in the second, 4 in the third
     query = aggregate_join(over("a", "s", TUMBLE, 4), every=4)
-    assert result(query, {"s": rows(*(("x", 1, t) for t in (-4, -1, 0, 3, 4, 8)))}) == [(0, "x", 2), (4, "x", 2), (8, "x", 1)]
+    assert result(query, {"s": rows(*(("x", 1, t) for t in (-4, -1, 0, 3, 4, 8)))}) == [
+        (0, "x", 2),
+        (4, "x", 2),
+        (8, "x", 1),
+    ]
 
 
 def test_without_keys_there_is_a_result_where_there_is_a_row() -> None:
@@ -189,7 +222,9 @@ def test_null_is_a_group() -> None:
 
 
 VALUE = Text('"v"', "BIGINT")
-PRODUCT = QueryAggregate(Aggregate("SUM", (Text('"a.v" * "b.v"', "BIGINT"),)), None, (ColumnRef(0, "v"), ColumnRef(1, "v")))
+PRODUCT = QueryAggregate(
+    Aggregate("SUM", (Text('"a.v" * "b.v"', "BIGINT"),)), None, (ColumnRef(0, "v"), ColumnRef(1, "v"))
+)
 CALLS = (
     QueryAggregate(Aggregate("SUM", (VALUE,)), 0, (ColumnRef(0, "v"),)),
     QueryAggregate(Aggregate("SUM", (VALUE,)), 1, (ColumnRef(1, "v"),)),
@@ -203,7 +238,10 @@ CALLS = (
 def test_aggregates_of_one_input_and_of_several() -> None:
     #  a: 1 at 0, 2 at 1     b: 10 at 1, 20 at 0, NULL at 2     six combinations
     query = aggregate_join(over("a", "s", RANGE, 9), over("b", "u", RANGE, 9), every=9, calls=CALLS)
-    batch = {"s": rows(("x", 1, 0), ("x", 2, 1), ("z", 0, 9)), "u": rows(("x", 10, 1), ("x", 20, 0), ("x", None, 2), ("z", 0, 14))}
+    batch = {
+        "s": rows(("x", 1, 0), ("x", 2, 1), ("z", 0, 9)),
+        "u": rows(("x", 10, 1), ("x", 20, 0), ("x", None, 2), ("z", 0, 14)),
+    }
     assert result(query, batch) == [(9, "x", 3 * 3, 2 * 30, 3 * 30, 3, 4, 2)]
 
 
@@ -230,7 +268,9 @@ def test_changes_alone_are_emitted() -> None:
 
 def test_a_group_that_having_drops_is_deleted() -> None:
     #  sum of v in [t - 2, t): 1, 6, 5; HAVING keeps the 6
-    query = aggregate_join(over("a", "s", RANGE, 2), every=1, changes=True, having=Text('"a0" > 5', "BOOLEAN"), calls=CALLS[:1])
+    query = aggregate_join(
+        over("a", "s", RANGE, 2), every=1, changes=True, having=Text('"a0" > 5', "BOOLEAN"), calls=CALLS[:1]
+    )
     batch = {"s": rows((None, 1, 0), (None, 5, 1), ("z", 1, 3))}
     assert result(query, batch) == [(2, None, 6, False), (3, None, None, True)]
     assert result(query, batch, until=2 * SECOND) == [(2, None, 6, False)]
@@ -238,9 +278,17 @@ def test_a_group_that_having_drops_is_deleted() -> None:
 
 def test_outputs_of_changes_are_over_null_aggregates_and_what_shows_the_instant_is_no_change() -> None:
     #  the count is shown halved: 1, 2, 3 give 0, 1, 1
-    outputs = (output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"), output("half", 'coalesce("a0" // 2, -1)', "BIGINT"))
+    outputs = (
+        output("t", f'epoch_us("window_end") // {SECOND}', "BIGINT"),
+        output("half", 'coalesce("a0" // 2, -1)', "BIGINT"),
+    )
     query = aggregate_join(over("a", "s", RANGE, 3), every=1, changes=True, keys=(), outputs=outputs)
-    assert result(query, {"s": rows(*(("x", 1, t) for t in (0, 1, 2, 9)))}) == [(1, 0), (2, 1), (5, 0), (6, -1)]
+    assert result(query, {"s": rows(*(("x", 1, t) for t in (0, 1, 2, 9)))}) == [
+        (1, 0),
+        (2, 1),
+        (5, 0),
+        (6, -1),
+    ]
 
 
 def test_begin_of_a_row_join() -> None:
@@ -276,7 +324,13 @@ def test_nothing_gives_nothing(batches: list[dict[str, pa.Table]], changes: bool
 
 
 def test_no_engine_code_is_shared() -> None:
-    forbidden = ("thalweg.model.aggregates", "thalweg.plan", "thalweg.engine", "thalweg.optimizer", "thalweg.sql")
+    forbidden = (
+        "thalweg.model.aggregates",
+        "thalweg.plan",
+        "thalweg.engine",
+        "thalweg.optimizer",
+        "thalweg.sql",
+    )
     tree = ast.parse(Path(reference_joins.__file__).read_text())
     names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     assert not [n for n in names if n.startswith(forbidden)]

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from thalweg.errors import DataError
-from thalweg.testing.script import Abort, Batch, Expect, Line, Restart, field_text, parse_fields, parse_stream_script
+from thalweg.testing.script import (
+    Abort,
+    Batch,
+    Expect,
+    Line,
+    Restart,
+    field_text,
+    parse_fields,
+    parse_stream_script,
+)
 
 SCRIPT = """-- a comment
 CREATE STREAM s (k STRING, v BIGINT, at TIMESTAMP) WITH (time = 'at');

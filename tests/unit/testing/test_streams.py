@@ -24,7 +24,10 @@ def test_stated_results(path: Path) -> None:
     for expect in script.expects:
         query = bound.queries[expect.query]
         stream = bound.streams[query.stream]
-        compare(reference(query, stream, stream_tables(script, stream)), expect_table(expect, query, script.origin))
+        compare(
+            reference(query, stream, stream_tables(script, stream)),
+            expect_table(expect, query, script.origin),
+        )
 
 
 def test_late_rows() -> None:

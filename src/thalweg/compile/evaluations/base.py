@@ -15,6 +15,8 @@ KEPT = "kept"
 """The table of what the evaluation kept from batches before, by "slot"; and where a step writes what it keeps now."""
 SENT = "sent"
 """Where a step writes partial results, which go to the partition of their group."""
+MET = "met"
+"""Where a step writes the numbers of rows that have met; what is shown of these is gathered, under this name, for the next step."""
 SHOWN = "shown"
 """Where a step writes rows that are results already."""
 
@@ -30,12 +32,13 @@ Meetings = Mapping[int | None, list[float]]
 
 @dataclass(frozen=True)
 class Step:
-    """A statement, the table that its result becomes, and the instants that the table `inst` holds for it."""
+    """A statement, the table that its result becomes, the instants that the table `inst` holds for it, and whether its rows are `pairs`."""
 
     name: str
     sql: str
     to: str
     instants: tuple[int, ...] | None = None
+    pairs: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,18 @@ from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, M
 from thalweg.compile.evaluations.snapshot import is_expanded
 from thalweg.compile.inputs import NEW, instant, joined, rows_of, same_instant, window_view
 from thalweg.compile.join_tree import View
-from thalweg.compile.views import conditions, exposed, first_instant, key_columns, last_instant, part_sql, weighed, weight_sql
+from thalweg.compile.views import (
+    ONE_EACH,
+    PAIRS,
+    conditions,
+    exposed,
+    first_instant,
+    key_columns,
+    last_instant,
+    part_sql,
+    weighed,
+    weight_sql,
+)
 from thalweg.model.aggregates import AGGREGATES
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
@@ -23,7 +34,8 @@ from thalweg.statistics.records import JoinStatistics
 def _serves(query: Query) -> bool:
     """Whether pairs can be taken out of all aggregates, exactly."""
     return query.every is not None and all(
-        AGGREGATES[a.call.function].invertible and not {"FLOAT", "DOUBLE"} & {x.type for x in a.call.args} for a in query.aggregates
+        AGGREGATES[a.call.function].invertible and not {"FLOAT", "DOUBLE"} & {x.type for x in a.call.args}
+        for a in query.aggregates
     )
 
 
@@ -37,7 +49,12 @@ def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
     instants = tuple(sorted(touched | ({final[0]} if has_base and final[0] < final[1] else set())))
     if instants:
         changed = (instants[0], instants[-1] + 1)
-        yield Step("changes", _delta_sql(shape, changed, is_expanded(shape, instants), moment.sizes), "changes", instants)
+        yield Step(
+            "changes",
+            _delta_sql(shape, changed, is_expanded(shape, instants), moment.sizes),
+            "changes",
+            instants,
+        )
     base = ["base"] if anew else ["last"] if moment.kept else []
     sources = [*(["changes"] if instants else []), *base]
     if not sources:
@@ -53,11 +70,20 @@ def _delta_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str
     terms = []
     for k in shape.streams:
         views = [
-            _change_view(shape, n, instants, sizes) if n == k else window_view(shape, n, instants, expand, sizes, int(n < k), merge=False)
+            _change_view(shape, n, instants, sizes)
+            if n == k
+            else window_view(shape, n, instants, expand, sizes, int(n < k), merge=False)
             for n in range(len(shape.sides))
         ]
         where = [*conditions(shape), *same_instant(shape)]
-        terms.append(joined([*key_columns(shape), f'"{k}.i" AS "i"', *_signed(shape, f'"{k}.sign"')], views, where, shape.order(k)))
+        terms.append(
+            joined(
+                [*key_columns(shape), f'"{k}.i" AS "i"', *_signed(shape, f'"{k}.sign"')],
+                views,
+                where,
+                shape.order(k),
+            )
+        )
     return _summed(shape, terms)
 
 
@@ -65,7 +91,14 @@ def _base_sql(shape: Shape, at: int, sizes: Sizes) -> str:
     """The totals of one instant from what the windows hold."""
     views = [window_view(shape, n, (at, at + 1), False, sizes, merge=False) for n in range(len(shape.sides))]
     where = [*conditions(shape), *same_instant(shape)]
-    return _summed(shape, [joined([*key_columns(shape), instant(shape), *_signed(shape, "1")], views, where, shape.order(None))])
+    return _summed(
+        shape,
+        [
+            joined(
+                [*key_columns(shape), instant(shape), *_signed(shape, "1")], views, where, shape.order(None)
+            )
+        ],
+    )
 
 
 def _totalled(shape: Shape) -> list[str]:
@@ -76,14 +109,15 @@ def _totalled(shape: Shape) -> list[str]:
 def _summed(shape: Shape, terms: Sequence[str]) -> str:
     keys = [*shape.keys, '"i"']
     places = ", ".join(str(i + 1) for i in range(len(keys)))
-    sums = [f"sum({n}) AS {n}" for n in _totalled(shape)]
+    sums = [*(f"sum({n}) AS {n}" for n in _totalled(shape)), f'{ONE_EACH} AS "{PAIRS}"']
     return f"SELECT {', '.join([*keys, *sums])}\nFROM ({' UNION ALL '.join(terms)})\nGROUP BY {places}"
 
 
 def _signed(shape: Shape, sign: str) -> list[str]:
     columns = [f'{weighed(shape, p, sign)} AS "{p.name}"' for p in shape.parts]
     columns += [
-        f'CASE WHEN {part_sql(p)} IS NULL THEN 0 ELSE {weight_sql(shape, p.input, sign)} END AS "has_{p.name}"' for p in shape.parts
+        f'CASE WHEN {part_sql(p)} IS NULL THEN 0 ELSE {weight_sql(shape, p.input, sign)} END AS "has_{p.name}"'
+        for p in shape.parts
     ]
     return [*columns, f'{weight_sql(shape, None, sign)} AS "pairs"']
 
@@ -107,7 +141,11 @@ def _totals_sql(shape: Shape, sources: Sequence[str]) -> str:
     sums = [f"sum({n}) {over} AS {n}" for n in _totalled(shape)]
     following = f'lead("i") OVER (PARTITION BY {by} ORDER BY "i") AS "next"'
     columns = ", ".join([*shape.keys, '"i"', *_totalled(shape)])
-    tables = {"last": f'(SELECT * RENAME ("slot" AS "i") FROM "{KEPT}")', "base": '"base"', "changes": '"changes"'}
+    tables = {
+        "last": f'(SELECT * RENAME ("slot" AS "i") FROM "{KEPT}")',
+        "base": '"base"',
+        "changes": '"changes"',
+    }
     rows = " UNION ALL BY NAME ".join(f"SELECT {columns} FROM {tables[s]}" for s in sources)
     return f"SELECT {', '.join([*shape.keys, _I, *sums, following])}\nFROM ({rows})"
 
@@ -137,8 +175,15 @@ def _meetings(join: CostedJoin, statistics: JoinStatistics) -> Meetings:
 def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
     c, groups, met = join.constants, statistics.groups, _meetings(join, statistics)
     per_second = SECOND / (join.query.every or SECOND)
-    new, cost = sum(join.pairs(rows, k) for k, rows in met.items()), sum(join.cost(rows, k) for k, rows in met.items())
-    found = [("windows", join.viewed_apart), ("join", 2 * cost), ("results", grouping(2 * groups, 2 * groups, c))]
+    new, cost = (
+        sum(join.pairs(rows, k) for k, rows in met.items()),
+        sum(join.cost(rows, k) for k, rows in met.items()),
+    )
+    found = [
+        ("windows", join.viewed_apart),
+        ("join", 2 * cost),
+        ("results", grouping(2 * groups, 2 * groups, c)),
+    ]
     return [(n, v * per_second) for n, v in found], groups, 2 * new * per_second
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Step, Work
 from thalweg.compile.inputs import clipped, merged_lives, pairs_of, standing, turns
-from thalweg.compile.views import combined_parts, grouped
+from thalweg.compile.views import AS_SAID, ONE_EACH, PAIRS, combined_parts, grouped
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
@@ -28,7 +28,11 @@ def new_slots(shape: Shape, moment: Moment) -> Range:
 
 def fresh_inputs(shape: Shape, moment: Moment, slots: Range) -> list[int]:
     """The streams that have some of these slots."""
-    return [n for n, has in zip(shape.streams, moment.slots, strict=True) if any(slots[0] <= s < slots[1] for s in has)]
+    return [
+        n
+        for n, has in zip(shape.streams, moment.slots, strict=True)
+        if any(slots[0] <= s < slots[1] for s in has)
+    ]
 
 
 def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
@@ -39,11 +43,20 @@ def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
         yield Step("born", _born_sql(shape, pairs, moment.range), "born")
         yield Step("remaining", remaining_sql(shape, moment.final[1] - 1), KEPT)
     lives = [
-        *([f'SELECT {", ".join([*shape.keys, _B, _E, *_names(shape)])} FROM "born" WHERE "e" IS NOT NULL'] if fresh else []),
+        *(
+            [f'SELECT {", ".join([*shape.keys, _B, _E, *_names(shape)])} FROM "born" WHERE "e" IS NOT NULL']
+            if fresh
+            else []
+        ),
         *([merged_lives(shape, kept_lives(), moment.range)] if moment.kept and not moment.again else []),
     ]
     if lives and moment.shown:
-        yield Step("alive", standing(shape, "\nUNION ALL BY NAME ".join(f"({sql})" for sql in lives)), SENT, moment.shown)
+        yield Step(
+            "alive",
+            standing(shape, "\nUNION ALL BY NAME ".join(f"({sql})" for sql in lives)),
+            SENT,
+            moment.shown,
+        )
 
 
 def kept_lives() -> str:
@@ -57,11 +70,15 @@ def _born_sql(shape: Shape, rows: str, shown: Range) -> str:
 
     Where there are few lives, pairs of the same one are merged first, so that each is looked at once.
     """
-    rows = grouped(shape, ['"b"', '"d"'], rows) if _lives(shape, shown) <= FEW_LIVES else rows
+    few = _lives(shape, shown) <= FEW_LIVES
+    rows = grouped(shape, ['"b"', '"d"'], rows, ONE_EACH) if few else rows
     lives = f'SELECT * RENAME ("b" AS "born"), {clipped("b", "d", shown)}\nFROM ({rows})'
     keys = "".join(f"{k}, " for k in shape.keys)
-    names = [*shape.keys, '"d"', '"b"', '"e"', *combined_parts(shape)]
-    return f'SELECT {", ".join(names)}\nFROM ({lives})\nGROUP BY GROUPING SETS (({keys}"d"), ({keys}"b", "e"))'
+    pairs = f'CASE WHEN grouping("e") = 1 THEN {AS_SAID if few else ONE_EACH} END AS "{PAIRS}"'
+    names = [*shape.keys, '"d"', '"b"', '"e"', *combined_parts(shape), pairs]
+    return (
+        f'SELECT {", ".join(names)}\nFROM ({lives})\nGROUP BY GROUPING SETS (({keys}"d"), ({keys}"b", "e"))'
+    )
 
 
 def _lives(shape: Shape, shown: Range) -> int:
@@ -88,7 +105,10 @@ _SLOT = '"d" AS "slot"'
 def new_rows(join: CostedJoin, statistics: JoinStatistics) -> Meetings:
     """What is new of each stream in a batch meets what the others have."""
     instants, apart = _instants(join, statistics), join.apart
-    return {k: [min(h.step * instants, apart[n]) if n == k else apart[n] for n, h in enumerate(join.held)] for k in join.streams}
+    return {
+        k: [min(h.step * instants, apart[n]) if n == k else apart[n] for n, h in enumerate(join.held)]
+        for k in join.streams
+    }
 
 
 def _instants(join: CostedJoin, statistics: JoinStatistics) -> float:
@@ -102,7 +122,10 @@ def lived(join: CostedJoin, statistics: JoinStatistics, pairs: bool) -> Work:
     query, held, c, groups = join.query, join.held, join.constants, statistics.groups
     instants, met = _instants(join, statistics), new_rows(join, statistics)
     per_second = 1 / (instants * (query.every or SECOND) / SECOND)
-    new, cost = sum(join.pairs(rows, k) for k, rows in met.items()), sum(join.cost(rows, k) for k, rows in met.items())
+    new, cost = (
+        sum(join.pairs(rows, k) for k, rows in met.items()),
+        sum(join.cost(rows, k) for k, rows in met.items()),
+    )
     lives = min((h.lifetime * query.slot / (query.every or 1) for h in held if h.lifetime), default=1.0)
     credited = min(groups * instants * lives, new)
     entries = new / instants * lives / 2 if pairs else min(groups, new / instants) * lives

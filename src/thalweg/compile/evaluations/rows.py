@@ -2,42 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import prod
 
-from thalweg.compile.evaluations.base import SHOWN, Evaluation, Meetings, Moment, Sizes, Step, Work
-from thalweg.compile.inputs import ALL, joined, rows_of, static_view, turns
+from thalweg.compile.evaluations.base import MET, SHOWN, Evaluation, Meetings, Moment, Sizes, Step, Work
+from thalweg.compile.inputs import ALL, NEW, OLD, joined, rows_of, turns
 from thalweg.compile.join_tree import Clause, View
 from thalweg.compile.sets import mask_of
-from thalweg.compile.views import conditions, exposed
-from thalweg.compile.windows import output_columns, outputs_sql
+from thalweg.compile.views import conditions, met_columns, narrow, set_of
+from thalweg.compile.windows import output_columns
 from thalweg.expr.quoting import identifier
-from thalweg.model.query import RANGE, TUMBLE
+from thalweg.model.query import RANGE, TUMBLE, Output, Query
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.pool import SET, TYPE
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
 
+MET_BEFORE = 0.5
+"""The part of all combinations that may have been met in batches before, for all rows to meet in one go."""
+
 
 def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
-    """The combinations that have at least one new row, as result rows."""
+    """The combinations that have at least one new row: first by the numbers of their rows, then what is shown of them."""
     wanted = [*conditions(shape), *_together(shape)]
-    terms = [
-        joined(["*"], [_row_view(shape, n, which, moment.sizes) for n, which in enumerate(turn)], wanted, shape.order(fresh))
-        for fresh, turn in turns(shape, moment.fresh).items()
-    ]
-    yield Step("rows", "\nUNION ALL ".join(_shown(shape, t) for t in terms), SHOWN)
+    if at_once(shape, moment):
+        some = " OR ".join(f'"{n}.new"' for n in shape.streams)
+        met = [
+            _met(
+                shape,
+                ALL,
+                None,
+                [ALL] * len(shape.sides),
+                [*wanted, Clause(f"({some})", frozenset(shape.streams))],
+                moment,
+            )
+        ]
+    else:
+        met = [
+            _met(shape, NEW, fresh, turn, wanted, moment)
+            for fresh, turn in turns(shape, moment.fresh).items()
+        ]
+    yield Step("rows", "\nUNION ALL ".join(met), MET, pairs=True)
+    shown = output_columns(shown_outputs(shape.query))
+    yield Step(
+        "show",
+        f"SELECT {', '.join([*shown, *([identifier(SET)] if shape.join.pool else [])])}\nFROM {MET}",
+        SHOWN,
+    )
 
 
-def _shown(shape: Shape, rows: str) -> str:
-    """Joined rows as results; those of a pool have their query-set, without the members whose own windows don't hold them."""
+def at_once(shape: Shape, moment: Moment) -> bool:
+    """Whether all rows meet in one go, and those that have met before are left out: it is one statement of fewer parts, and pays as long as
+    not too many have."""
+    sides = [shape.sides[n] for n in shape.streams]
+    old = prod(moment.sizes.get((OLD, s.id), 1) / max(moment.sizes.get((ALL, s.id), 1), 1) for s in sides)
+    return len(moment.fresh) > 1 and old <= MET_BEFORE
+
+
+def _met(
+    shape: Shape, which: str, fresh: int | None, turn: Sequence[str], wanted: Sequence[Clause], moment: Moment
+) -> str:
+    """The numbers of the rows of each combination; of a pool with its query-set, without the members whose own windows don't hold it."""
+    views = [_row_view(shape, n, rows, moment.sizes, which == ALL) for n, rows in enumerate(turn)]
+    rows = [f'"{n}.row"' for n in range(len(shape.sides))]
+    order, met = shape.order(fresh), shape.join.met if which == ALL else ()
+    if met:
+        views[met[0]] = _met_view(shape, met, moment.sizes)
+        order, wanted = (
+            (met[0], *(n for n in order if n not in met)),
+            [c for c in wanted if not _holds(shape, c)],
+        )
     if not shape.join.pool:
-        return f"SELECT {outputs_sql(shape.query)}\nFROM ({rows})"
+        return joined(rows, views, wanted, order)
     *_, whole = shape.query.outputs
     bits = " & ".join([f"({whole.sql})", *_near(shape)])
-    made = f"SELECT {', '.join([*output_columns(shape.query.outputs[:-1]), f'{bits} AS {identifier(SET)}'])}\nFROM ({rows})"
+    made = joined([*rows, f"{bits} AS {identifier(SET)}"], views, wanted, order, met)
     return f"SELECT *\nFROM ({made}) WHERE {identifier(SET)} <> 0"
+
+
+def _met_view(shape: Shape, met: Sequence[int], sizes: Sizes) -> View:
+    """Inputs that have met, as one."""
+    columns = [c for place, n in enumerate(met) for c in met_columns(shape, n, place)]
+    bounds = [
+        f"{set_of(shape)} <> 0",
+        *(
+            f'"{place}.slot" >= {at}'
+            for place, n in enumerate(met)
+            if (at := shape.join.begins[n]) is not None
+        ),
+    ]
+    return View(
+        f'SELECT {", ".join(columns)} FROM "{shape.join.sub}" WHERE {" AND ".join(bounds)}',
+        sizes.get((ALL, shape.join.sub), 10),
+    )
+
+
+def _holds(shape: Shape, clause: Clause) -> bool:
+    """Whether inputs that have met satisfy an equality already."""
+    return (
+        clause.inputs <= {*shape.join.met}
+        and len(clause.inputs) == 2
+        and clause in conditions(shape)[: len(shape.query.equalities)]
+    )
+
+
+def shown_outputs(query: Query) -> tuple[Output, ...]:
+    """What is shown of joined rows; the query-set of a pool's is there already."""
+    return query.outputs[:-1] if query.inputs[0].pool else query.outputs
 
 
 def _near(shape: Shape) -> list[str]:
@@ -56,27 +129,41 @@ def _near(shape: Shape) -> list[str]:
     return found
 
 
-def _row_view(shape: Shape, number: int, which: str, sizes: Sizes) -> View:
-    side = shape.sides[number]
-    if side.static:
-        return static_view(shape, number, sizes)
-    table = f'"{"side" if which == ALL else which}_{side.id}"'
-    sql = f"SELECT {', '.join(exposed(shape, number, 'slot'))} FROM {table} WHERE {shape.visible(number)}"
+def _row_view(shape: Shape, number: int, which: str, sizes: Sizes, marked: bool) -> View:
+    """What rows are found by, and their numbers; what is shown of them is taken later."""
+    side, bounds = shape.sides[number], [shape.visible(number)]
+    columns = [*narrow(shape, number), f'"__row" AS "{number}.row"']
+    if not side.static:
+        columns += [f'"slot" AS "{number}.slot"', *([f'"__new" AS "{number}.new"'] if marked else [])]
+        bounds += [] if which == ALL else ['"__new"'] if which == NEW else ['NOT "__new"']
+    bounds += [f"{set_of(shape)} <> 0"] if side.common else []
+    wanted = " AND ".join(b for b in bounds if b != "TRUE")
+    sql = f'SELECT {", ".join(columns)} FROM "side_{side.id}"{f" WHERE {wanted}" if wanted else ""}'
     return View(sql, rows_of(sizes, side, which))
 
 
 def _together(shape: Shape) -> list[Clause]:
     """No row may have left its window when the last one comes."""
     inputs, streams = shape.query.inputs, shape.streams
-    tumbling = {n: floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in streams if inputs[n].kind == TUMBLE}
-    same = [Clause(f"{tumbling[a]} = {tumbling[b]}", frozenset((a, b)), same="window") for a, b in combinations(tumbling, 2)]
+    tumbling = {
+        n: floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in streams if inputs[n].kind == TUMBLE
+    }
+    same = [
+        Clause(f"{tumbling[a]} = {tumbling[b]}", frozenset((a, b)), same="window")
+        for a, b in combinations(tumbling, 2)
+    ]
     ranges = [(n, other) for n in streams if inputs[n].kind == RANGE for other in streams if other != n]
-    return same + [Clause(f'"{other}.slot" - "{n}.slot" < {inputs[n].length}', frozenset((n, other))) for n, other in ranges]
+    return same + [
+        Clause(f'"{other}.slot" - "{n}.slot" < {inputs[n].length}', frozenset((n, other)))
+        for n, other in ranges
+    ]
 
 
 def _meetings(join: CostedJoin, statistics: JoinStatistics) -> Meetings:
     batch = statistics.batch / SECOND
-    return {k: [h.rate * batch if n == k else h.window for n, h in enumerate(join.held)] for k in join.streams}
+    return {
+        k: [h.rate * batch if n == k else h.window for n, h in enumerate(join.held)] for k in join.streams
+    }
 
 
 def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:

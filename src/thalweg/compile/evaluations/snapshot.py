@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thalweg.compile.evaluations.base import SENT, Evaluation, Meetings, Moment, Sizes, Step, Work
-from thalweg.compile.inputs import ALL, instant, joined, merged_lives, pairs_of, same_instant, standing, window_view
-from thalweg.compile.views import conditions, grouped, key_columns, weighed_parts
+from thalweg.compile.inputs import (
+    ALL,
+    instant,
+    joined,
+    merged_lives,
+    pairs_of,
+    same_instant,
+    standing,
+    window_view,
+)
+from thalweg.compile.views import AS_SAID, ONE_EACH, conditions, grouped, key_columns, weighed_parts
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping, viewed
 from thalweg.plan.join_order import meet_once
 from thalweg.plan.ranges import LOWEST, Range
@@ -16,19 +25,30 @@ from thalweg.statistics.records import JoinStatistics
 
 def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
     if moment.shown:
-        yield Step("snapshot", _snapshot_sql(shape, moment.range, is_expanded(shape, moment.shown), moment.sizes), SENT, moment.shown)
+        yield Step(
+            "snapshot",
+            _snapshot_sql(shape, moment.range, is_expanded(shape, moment.shown), moment.sizes),
+            SENT,
+            moment.shown,
+        )
 
 
 def _snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str:
     """Each instant by itself, or all at once where windows overlap so much that this makes fewer pairs."""
     if meets_once(shape, instants):
         last = instants[1] - 1
-        pairs = pairs_of(shape, {None: [ALL] * len(shape.sides)}, (LOWEST, last * shape.step), instants[0], sizes)
-        return standing(shape, merged_lives(shape, pairs, instants))
+        pairs = pairs_of(
+            shape, {None: [ALL] * len(shape.sides)}, (LOWEST, last * shape.step), instants[0], sizes
+        )
+        return standing(
+            shape, merged_lives(shape, pairs, instants, ONE_EACH), f'{AS_SAID} FILTER (WHERE "b" = "i")'
+        )
     views = [window_view(shape, n, instants, expand, sizes) for n in range(len(shape.sides))]
     where = [*conditions(shape), *same_instant(shape)]
-    rows = joined([*key_columns(shape), instant(shape), *weighed_parts(shape)], views, where, shape.order(None))
-    return grouped(shape, ['"i"'], rows)
+    rows = joined(
+        [*key_columns(shape), instant(shape), *weighed_parts(shape)], views, where, shape.order(None)
+    )
+    return grouped(shape, ['"i"'], rows, ONE_EACH)
 
 
 def meets_once(shape: Shape, instants: Range) -> bool:
@@ -69,7 +89,10 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
     rows = once or [h.window for h in join.held]
     pairs, cost = join.pairs(rows, None), join.cost(rows, None)
     if once is None:
-        per_second, view = SECOND / (join.query.every or SECOND), sum(viewed(h, h.window, c) for h in join.held)
+        per_second, view = (
+            SECOND / (join.query.every or SECOND),
+            sum(viewed(h, h.window, c) for h in join.held),
+        )
         results = grouping(0.0, groups, c)
     else:
         instants = _ahead(join, statistics) * SECOND / (join.query.every or SECOND)

@@ -31,7 +31,10 @@ def fitted(column: str, type_: str) -> str:
 def misfit(column: str, type_: str) -> str:
     """The SQL of whether a text is no number of a type."""
     x = identifier(column)
-    return f"{x} IS NOT NULL AND (TRY_CAST({x} AS {type_}) IS NULL OR {_may_round(x, type_)} AND NOT {_is_whole(x, type_)})"
+    rounds = f"{_may_round(x, type_)} AND NOT {_is_whole(x, type_)}"
+    return (
+        f"CASE WHEN {x} IS NULL THEN false WHEN {rounds} THEN true ELSE TRY_CAST({x} AS {type_}) IS NULL END"
+    )
 
 
 def _scale(type_: str) -> int:

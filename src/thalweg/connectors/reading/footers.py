@@ -54,11 +54,11 @@ def parquet_sql(source: Source, paths: Sequence[str]) -> str:
     return f"({' UNION ALL '.join(f'SELECT {columns} FROM {one}' for one in read)})"
 
 
-def parquet_value(column: Column) -> str:
+def parquet_value(column: Column, cast: str = "CAST") -> str:
     """The SQL of a column as its declared type."""
     if column.type == "TIMESTAMP":
         return f"make_timestamp(epoch_us({identifier(column.name)}))"
-    return f"CAST({identifier(column.name)} AS {column.type})"
+    return f"{cast}({identifier(column.name)} AS {column.type})"
 
 
 def _read_parquet(source: Source, kinds: Sequence[str], paths: Sequence[str]) -> str:
@@ -105,10 +105,45 @@ def _fits(actual: pa.DataType, declared: str) -> bool:
     return not pa.types.is_decimal(actual) or actual.scale <= int(digits.rstrip(")").split(",")[1])
 
 
+def may_misfit(source: Source, paths: Sequence[str]) -> bool:
+    """Whether files have a number that may be too large for its declared type."""
+    return any(
+        _is_wider(kind, c.type)
+        for path in paths
+        for kind, c in zip(_types(source, path), source.columns, strict=True)
+    )
+
+
+def _is_wider(actual: pa.DataType | None, declared: str) -> bool:
+    """Whether a type has more digits before the point than a declared DECIMAL.
+
+    >>> [_is_wider(found, "DECIMAL(10,2)") for found in (pa.decimal128(12, 2), pa.decimal128(8, 0), pa.int64(), pa.int16())]
+    [True, False, True, False]
+    """
+    name, _, digits = declared.partition("(")
+    if name != "DECIMAL" or actual is None:
+        return False
+    precision, scale = map(int, digits.rstrip(")").split(","))
+    before = (
+        actual.precision - actual.scale
+        if pa.types.is_decimal(actual)
+        else len(str(2 ** (actual.bit_width - 1)))
+    )
+    return bool(before > precision - scale)
+
+
+def _types(source: Source, path: str) -> list[pa.DataType | None]:
+    found = footer_of(source, path).types
+    return [found.get(c.name.lower()) for c in source.columns]
+
+
 def _kinds(source: Source, path: str) -> tuple[str, ...]:
     """The types that the declared columns have in a file."""
     found = footer_of(source, path)
-    return tuple("timestamp[us]" if (n := c.name.lower()) in found.old else str(found.types.get(n, "")) for c in source.columns)
+    return tuple(
+        "timestamp[us]" if (n := c.name.lower()) in found.old else str(found.types.get(n, ""))
+        for c in source.columns
+    )
 
 
 @dataclass(frozen=True)
@@ -136,17 +171,25 @@ def _footer(path: str, inode: int, changed: int, size: int, time: str) -> Footer
     footer = pq.read_metadata(path)
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     old = frozenset(c.name.lower() for c in columns if c.physical_type == "INT96")
-    return Footer({f.name.lower(): f.type for f in footer.schema.to_arrow_schema()}, old, _facts(footer, time))
+    return Footer(
+        {f.name.lower(): f.type for f in footer.schema.to_arrow_schema()}, old, _facts(footer, time)
+    )
 
 
 def _facts(footer: pq.FileMetaData, time: str) -> Facts | None:
     """None unless every row has a time and every row group says its least and greatest, in microseconds."""
     schema = footer.schema.to_arrow_schema()
     place = next((i for i, f in enumerate(schema) if f.name.lower() == time), None)
-    if place is None or getattr(schema.field(place).type, "unit", "") != "us" or footer.num_columns != len(schema):
+    if (
+        place is None
+        or getattr(schema.field(place).type, "unit", "") != "us"
+        or footer.num_columns != len(schema)
+    ):
         return None
     times = [footer.row_group(g).column(place).statistics for g in range(footer.num_row_groups)]
-    if not times or any(t is None or not t.has_min_max or not t.has_null_count or t.null_count for t in times):
+    if not times or any(
+        t is None or not t.has_min_max or not t.has_null_count or t.null_count for t in times
+    ):
         return None
     low, top = min(t.min_raw for t in times), max(t.max_raw for t in times)
     return Facts(footer.num_rows, low, top) if low >= EARLIEST and top <= LATEST else None

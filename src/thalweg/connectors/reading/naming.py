@@ -67,7 +67,10 @@ def bad_file(source: Stream | Relation, path: str, why: str) -> DataError:
     """The error that names a file."""
     if isinstance(source, Relation):
         return DataError(
-            f"{path}: can't be read as table {source.name}: {why}", "repair or remove the file, or correct what CREATE TABLE says of it"
+            f"{path}: can't be read as table {source.name}: {why}",
+            "repair or remove the file, or correct what CREATE TABLE says of it",
         )
-    hint = "repair or remove the file, correct what CREATE STREAM says of it, or set on_bad_file = 'skip' on the stream"
+    hint = "repair or remove the file, or correct what CREATE STREAM says of it"
+    if source.on_bad_file == "stop":
+        hint += "; with on_bad_file = 'skip' what is bad is set aside, and the run goes on"
     return DataError(f"{path}: can't be read as stream {source.name}: {why}", hint)

@@ -44,35 +44,63 @@ def dialect_of(source: Source) -> Dialect:
     )
 
 
-def json_sql(source: Source, paths: Sequence[str], columns: Sequence[Column] | None = None, typed: bool = False) -> str:
-    """What reads lines of JSON. Exact numbers come as texts unless they shall be typed."""
-    types = [(c.name, _type(source, c, typed)) for c in columns or source.columns]
-    return (
-        f"read_json({listed(paths)}, hive_partitioning = false, format = 'newline_delimited', columns = {_struct(types)}{_formats(source)})"
-    )
+def json_sql(source: Source, paths: Sequence[str], more: str = "") -> str:
+    """What reads lines of JSON, with more options of DuckDB. Exact numbers come as texts."""
+    types = [(c.name, _type(source, c)) for c in source.columns]
+    return f"read_json({listed(paths)}, {_LINES}, columns = {_struct(types)}{_formats(source)}{more})"
 
 
-def csv_sql(source: Source, paths: Sequence[str], typed: bool = False) -> str:
+def raw_json_sql(source: Source, path: str) -> str:
+    """What reads the same lines with the values as they stand; NULL in a line that is none."""
+    return f"read_json({listed([path])}, {_LINES}, columns = {_struct([(c.name, 'JSON') for c in source.columns])}{_raw(source)})"
+
+
+def json_lines_sql(source: Source, path: str) -> str:
+    """What reads the same lines as `json`, whatever they hold."""
+    return f"read_json_objects({listed([path])}, {_LINES}{_raw(source)})"
+
+
+_LINES = "hive_partitioning = false, format = 'newline_delimited'"
+LOOSE = ", ignore_errors = true"
+"""What makes DuckDB leave out what it can't read: in JSON the value, in CSV the line."""
+
+
+def _raw(source: Source) -> str:
+    return LOOSE + "".join(f", {k} = {quoted(v)}" for k, v in source.options if k == "compression")
+
+
+def csv_sql(source: Source, paths: Sequence[str], more: str = "") -> str:
     """What reads CSV files, together where their columns stand in the same order. Exact numbers are texts, as there."""
     dialect = dialect_of(source)
     if not dialect.header:
-        return _read_csv(source, dialect, paths, [(c.name, _type(source, c, typed)) for c in source.columns])
+        return _read_csv(source, dialect, paths, [(c.name, _type(source, c)) for c in source.columns], more)
     kinds: dict[tuple[str, ...], list[str]] = {}
     for path in paths:
         kinds.setdefault(header_of(source, path), []).append(path)
-    read = [_read_csv(source, dialect, same, list(_placed(source, names, same[0], typed))) for names, same in kinds.items()]
+    read = [
+        _read_csv(source, dialect, same, list(_placed(source, names, same[0])), more)
+        for names, same in kinds.items()
+    ]
     columns = ", ".join(identifier(c.name) for c in source.columns)
-    return f"({' UNION ALL '.join(f'SELECT {columns} FROM {one}' for one in read)})" if len(read) > 1 else read[0]
+    return (
+        f"({' UNION ALL '.join(f'SELECT {columns} FROM {one}' for one in read)})"
+        if len(read) > 1
+        else read[0]
+    )
 
 
 def check_header(source: Source, path: str) -> None:
     """Refuse a CSV file whose first line has not the columns that are declared."""
     names = header_of(source, path)
     if dialect_of(source).header:
-        for _ in _placed(source, names, path, typed=False):
+        for _ in _placed(source, names, path):
             pass
     elif len(names) != len(source.columns):
-        raise bad_file(source, path, f"its first line has {len(names)} fields, {len(source.columns)} columns are declared")
+        raise bad_file(
+            source,
+            path,
+            f"its first line has {len(names)} fields, {len(source.columns)} columns are declared",
+        )
 
 
 def check_keys(stream: Stream, path: str) -> None:
@@ -125,33 +153,47 @@ def record(start: str, dialect: Dialect) -> list[str]:
     return [*fields, field]
 
 
-def _placed(source: Source, names: Sequence[str], path: str, typed: bool) -> Iterator[tuple[str, str]]:
+def _placed(source: Source, names: Sequence[str], path: str) -> Iterator[tuple[str, str]]:
     """The columns of a file in its order, with the type that each is read as; what is not declared is a text of no use."""
     found = [name.strip().lower() for name in names]
     declared = {c.name.lower(): c for c in source.columns}
     for name, column in declared.items():
         if found.count(name) != 1:
-            raise bad_file(source, path, f"it has {'no' if name not in found else 'more than one'} column {column.name}")
+            raise bad_file(
+                source, path, f"it has {'no' if name not in found else 'more than one'} column {column.name}"
+            )
     for place, name in enumerate(found):
         mine = declared.get(name)
-        yield (mine.name, _type(source, mine, typed)) if mine else (f"__other_{place}", "VARCHAR")
+        yield (mine.name, _type(source, mine)) if mine else (f"__other_{place}", "VARCHAR")
 
 
-def _read_csv(source: Source, dialect: Dialect, paths: Sequence[str], types: Sequence[tuple[str, str]]) -> str:
-    said = {"delim": dialect.delimiter, "quote": dialect.quote, "escape": dialect.escape, "comment": dialect.comment}
+def _read_csv(
+    source: Source, dialect: Dialect, paths: Sequence[str], types: Sequence[tuple[str, str]], more: str
+) -> str:
+    said = {
+        "delim": dialect.delimiter,
+        "quote": dialect.quote,
+        "escape": dialect.escape,
+        "comment": dialect.comment,
+    }
     how = "".join(f", {k} = {quoted(v)}" for k, v in {**said, "encoding": dialect.encoding}.items())
     fixed = f"auto_detect = false, header = {str(dialect.header).lower()}, skip = 0, null_padding = false, strict_mode = true"
-    return f"read_csv({listed(paths)}, hive_partitioning = false, {fixed}, columns = {_struct(types)}{how}{_formats(source)})"
+    return f"read_csv({listed(paths)}, hive_partitioning = false, {fixed}, columns = {_struct(types)}{how}{_formats(source)}{more})"
 
 
-def _type(source: Source, column: Column, typed: bool) -> str:
+def _type(source: Source, column: Column) -> str:
     """A time may say its distance from UTC; one that says none is in UTC. A format of the user's own stands for itself."""
     if column.type == "TIMESTAMP":
         return "TIMESTAMP" if "timestamp_format" in dict(source.options) else "TIMESTAMPTZ"
-    return "VARCHAR" if is_exact(column.type) and not typed else column.type
+    return "VARCHAR" if is_exact(column.type) else column.type
 
 
-_OPTIONS = {"null_value": "nullstr", "timestamp_format": "timestampformat", "date_format": "dateformat", "compression": "compression"}
+_OPTIONS = {
+    "null_value": "nullstr",
+    "timestamp_format": "timestampformat",
+    "date_format": "dateformat",
+    "compression": "compression",
+}
 
 
 def _formats(source: Source) -> str:

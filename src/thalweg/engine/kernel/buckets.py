@@ -72,7 +72,11 @@ class Sender:
 def as_batch(rows: Sequence[tuple[int, str, bytes]]) -> pa.RecordBatch:
     """Buckets as Spark moves them."""
     partitions, fragments, data = zip(*rows, strict=True) if rows else ((), (), ())
-    columns = [pa.array(partitions, pa.int32()), pa.array(fragments, pa.string()), pa.array(data, pa.binary())]
+    columns = [
+        pa.array(partitions, pa.int32()),
+        pa.array(fragments, pa.string()),
+        pa.array(data, pa.binary()),
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 

@@ -26,11 +26,20 @@ def measure() -> Iterator[tuple[str, float]]:
 
 
 def _project(db: Any) -> float:
-    return _best(db, f"SELECT k AS c0, g AS c1, t // {ROWS} AS slot, x FROM scan WHERE t >= 0 AND k IS NOT NULL") / ROWS
+    return (
+        _best(db, f"SELECT k AS c0, g AS c1, t // {ROWS} AS slot, x FROM scan WHERE t >= 0 AND k IS NOT NULL")
+        / ROWS
+    )
 
 
 def _lift(db: Any) -> float:
-    return _best(db, "SELECT k AS c0, t // 1000000 AS slot, count(*) AS n, sum(x) AS s FROM scan WHERE t >= 0 GROUP BY 1, 2") / ROWS
+    return (
+        _best(
+            db,
+            "SELECT k AS c0, t // 1000000 AS slot, count(*) AS n, sum(x) AS s FROM scan WHERE t >= 0 GROUP BY 1, 2",
+        )
+        / ROWS
+    )
 
 
 def _ship(db: Any) -> float:
@@ -44,7 +53,13 @@ def _ship(db: Any) -> float:
 
 def _copy(db: Any) -> float:
     plain = _best(db, "SELECT count(*), sum(k) FROM scan")
-    return (_best(db, "SELECT count(*), sum(k), max(i) FROM (SELECT *, t // 1000000 + 1 AS i FROM scan) WHERE i >= 1") - plain) / ROWS
+    return (
+        _best(
+            db,
+            "SELECT count(*), sum(k), max(i) FROM (SELECT *, t // 1000000 + 1 AS i FROM scan) WHERE i >= 1",
+        )
+        - plain
+    ) / ROWS
 
 
 def _group(db: Any) -> float:
@@ -52,7 +67,9 @@ def _group(db: Any) -> float:
         "CREATE OR REPLACE TABLE sets AS SELECT k AS c0, g AS c1, t // 250000 AS slot, count(*) AS n, sum(x) AS s FROM scan GROUP BY ALL"
     )
     rows = db.execute("SELECT count(*) FROM sets").fetchall()[0][0]
-    return _best(db, "SELECT c0, c1, slot, sum(n)::BIGINT AS n, sum(s) AS s FROM sets GROUP BY 1, 2, 3") / float(rows)
+    return _best(
+        db, "SELECT c0, c1, slot, sum(n)::BIGINT AS n, sum(s) AS s FROM sets GROUP BY 1, 2, 3"
+    ) / float(rows)
 
 
 def _build(db: Any) -> float:
@@ -74,14 +91,18 @@ def _matched(db: Any, one: int, other: int) -> float:
 def _pair(db: Any) -> float:
     few = 60_000
     sides = f"(SELECT k, g FROM scan WHERE t < {few}) AS one, (SELECT k AS j, x FROM scan WHERE t >= {ROWS - few}) AS two"
-    return _best(db, f"SELECT g, sum(1), sum(g), sum(x) FROM {sides} WHERE k = j GROUP BY g") / (few * few / 1000)
+    return _best(db, f"SELECT g, sum(1), sum(g), sum(x) FROM {sides} WHERE k = j GROUP BY g") / (
+        few * few / 1000
+    )
 
 
 def _weigh(db: Any) -> float:
     few = 60_000
     sets = f"(SELECT k, g, x::DECIMAL(38, 0) AS s, 2::BIGINT AS n FROM scan WHERE t < {few}) AS one"
     sides = f"{sets}, (SELECT k AS j, x FROM scan WHERE t >= {ROWS - few}) AS two"
-    return _best(db, f"SELECT g, sum(1 * n), sum(s), sum(x * n) FROM {sides} WHERE k = j GROUP BY g") / (few * few / 1000) - _pair(db)
+    return _best(db, f"SELECT g, sum(1 * n), sum(s), sum(x * n) FROM {sides} WHERE k = j GROUP BY g") / (
+        few * few / 1000
+    ) - _pair(db)
 
 
 def _compare(db: Any) -> float:

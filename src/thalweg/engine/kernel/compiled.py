@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from thalweg.compile.lifts import lift_sql, set_columns
+import pyarrow as pa
+
+from thalweg.compile.lifts import cells_table, lift_sql, lookup_of, set_columns
 from thalweg.compile.windows import EmissionStep, WindowCrew, bundled, emission_steps, inline, window_crews
 from thalweg.connectors.shared import Part
+from thalweg.engine.task import Task
 from thalweg.model.query import Query
 from thalweg.plan.core import core
 from thalweg.plan.nodes import Emission, Fragment, Join, Plan
@@ -35,7 +38,8 @@ class Compiled:
     lifts: by fragment. emissions: by their number in the plan. inlined: derived nodes that are computed inside a result. bundles: which
     emissions run in one statement with others; readers: the same by the node that they compute. lifted: the fragments of a stream; sets:
     the query-sets that they need of each row. parts: of the rows of a pool's join, what each query takes. crews: which aggregates over
-    joins are finished in one statement; finished: those that are by themselves. window_crews: the same for windows.
+    joins are finished in one statement; finished: those that are by themselves. window_crews: the same for windows. cells: by stream, the
+    tables in which rows find their cells.
     """
 
     plan: Plan
@@ -51,6 +55,7 @@ class Compiled:
     crews: tuple[Crew, ...]
     window_crews: tuple[tuple[WindowCrew, dict[str, Part]], ...]
     finished: tuple[str, ...]
+    cells: dict[str, dict[str, pa.Table]]
 
     @property
     def goes_on(self) -> bool:
@@ -88,6 +93,10 @@ def compile_plan(plan: Plan) -> Compiled:
         readers={plan.emissions[i].nodes[0]: bundle for i, bundle in bundles.items()},
         joins=tuple(shape_of(plan, j) for j in plan.joins),
         lifted=lifted,
+        cells={
+            stream: {cells_table(f): lookup_of(f).table for f in fragments if f.celled}
+            for stream, fragments in lifted.items()
+        },
     )
 
 
@@ -99,7 +108,9 @@ def _crews(plan: Plan) -> tuple[Crew, ...]:
         if query.every is not None and not query.changes and len(given) == 1 and given[0].bit is not None:
             made = (core(query).aggregates, numbered(query).outputs, query.having)
             found.setdefault((given[0].nodes[0], made), []).append(given[0])
-    return tuple(Crew(join, tuple(some), {e.query: _whole(plan, e) for e in some}) for (join, _), some in found.items())
+    return tuple(
+        Crew(join, tuple(some), {e.query: _whole(plan, e) for e in some}) for (join, _), some in found.items()
+    )
 
 
 def _whole(plan: Plan, emission: Emission) -> Part:
@@ -121,6 +132,7 @@ def _parts(plan: Plan, join: Join) -> dict[str, Part]:
     return {query: Part(bit, shown_columns(join.asked, plan.query(query))) for query, bit in found.items()}
 
 
-def manifest(path: str | None) -> Manifest:
-    """The manifest that a batch starts from."""
-    return Manifest() if path is None else manifest_at(Path(path))
+def manifest(task: Task) -> Manifest:
+    """The manifest that a batch starts from, with what the batch adopts."""
+    found = Manifest() if task.manifest is None else manifest_at(Path(task.manifest))
+    return replace(found, files=(*found.files, *task.adopted)) if task.adopted else found

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from thalweg.connectors.reading.naming import as_pattern
 from thalweg.errors import StateError
-from thalweg.expr.quoting import quoted
+from thalweg.expr.quoting import identifier, quoted
 
 # What the plan decides, DuckDB does not decide again: whether to aggregate before a join, which inputs meet first, which is kept.
 OURS = "partial_aggregate_pushdown,join_order,build_side_probe_side"
@@ -108,11 +108,11 @@ def permit(reach: Reach) -> None:
     """From now on the connection of this thread may touch this and no more."""
     if reach != _OWN.reach:
         _OWN.reach, _OWN.linked = reach, frozenset()
-        _renew()
+        renew()
 
 
-def _renew() -> None:
-    """What a connection may touch is settled when it is opened: so another one is."""
+def renew() -> None:
+    """Have another connection opened: what one may touch is settled when it is, and one may be lost."""
     if _OWN.database is not None:
         _OWN.database.close()
     _OWN.database = None
@@ -126,7 +126,9 @@ def check_declared(paths: Iterable[str]) -> None:
     """Refuse paths that nothing of the session declares, whoever names them."""
     strange = next((path for path in paths if not _OWN.reach.holds(path)), None)
     if strange is not None:
-        hint = "the plan is not this session's: restore its directory from a copy, or start anew in another one"
+        hint = (
+            "the plan is not this session's: restore its directory from a copy, or start anew in another one"
+        )
         raise StateError(f"{strange}: no stream or table of the session is read from there", hint)
 
 
@@ -136,7 +138,7 @@ def check_reach(paths: Sequence[str]) -> None:
     linked = links_of(_OWN.reach.roots, paths) - _OWN.linked
     if linked:
         _OWN.linked |= linked
-        _renew()
+        renew()
 
 
 def links_of(roots: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
@@ -148,7 +150,9 @@ def links_of(roots: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
 def open_connection(reach: Reach = Reach(), linked: Iterable[str] = ()) -> Any:
     """A connection as tasks use it. What it may touch is settled here: no statement can change it afterwards."""
     con = duckdb.connect(config=LOCKED)
-    roots = _texts(name for r in map(os.path.realpath, (*reach.roots, *linked)) for name in (r, as_pattern(r)))
+    roots = _texts(
+        name for r in map(os.path.realpath, (*reach.roots, *linked)) for name in (r, as_pattern(r))
+    )
     for statement in (
         "SET enable_progress_bar = false",
         "SET TimeZone = 'UTC'",
@@ -195,16 +199,24 @@ def query(sql: str, params: Mapping[str, int] | None = None) -> pa.Table:
     return relation.to_arrow_table()
 
 
+def keep(name: str, table: pa.Table) -> None:
+    """Make a table of the connection's own, which knows how its values are spread, in the place of another of its name."""
+    with Tables() as tables:
+        tables.offer("kept", table)
+        run(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS SELECT * FROM kept")
+
+
 class Tables:
     """Arrow tables that statements may name, with their columns, until the block ends."""
 
     def __init__(self) -> None:
         self.columns: dict[str, set[str]] = {}
+        self.held: dict[str, pa.Table] = {}
 
     def offer(self, name: str, table: pa.Table) -> None:
         """Give a table a name, in the place of another that had it."""
         connection().register(name, table)
-        self.columns[name] = set(table.column_names)
+        self.columns[name], self.held[name] = set(table.column_names), table
 
     def __enter__(self) -> Tables:
         return self
@@ -221,5 +233,9 @@ def clean_message(error: Exception) -> str:
     said = (rest if rest and head.endswith("Error") else lines[0]).strip()
     if not said.startswith("CSV Error on Line"):
         return said
-    reasons = [line.strip().rstrip(".") for line in lines[1:] if line.strip() and not line.startswith(("Original Line", "Possible", "*"))]
+    reasons = [
+        line.strip().rstrip(".")
+        for line in lines[1:]
+        if line.strip() and not line.startswith(("Original Line", "Possible", "*"))
+    ]
     return ", ".join([said.replace("CSV Error on Line:", "line"), *reasons[:1]])

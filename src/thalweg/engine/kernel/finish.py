@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from thalweg.compile.results import changes_sql, final_sql, groups_sql, last_groups_sql, members_sql
 from thalweg.compile.retention import changes_id, needed
+from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.buckets import receive
 from thalweg.engine.kernel.compiled import Crew, compiled, manifest
 from thalweg.engine.kernel.connection import Tables, query, run
@@ -29,7 +30,9 @@ from thalweg.plan.ranges import HIGHEST, LOWEST
 PARTIAL = '"partial"'
 
 
-def finish(batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None) -> Iterator[pa.RecordBatch]:
+def finish(
+    batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """Results of the groups of one hash range, added to the report of the work stage."""
     tables, said = receive(batches, Handover)
     mine = partition() if part is None else part
@@ -59,24 +62,29 @@ def members_table(sets: pa.ChunkedArray, emissions: Sequence[Emission]) -> pa.Ta
 class _Finish:
     """The groups of one hash range."""
 
-    def __init__(self, task: Task, report: Notes, tables: Mapping[str, list[pa.Table]], frontiers: Instants) -> None:
+    def __init__(
+        self, task: Task, report: Notes, tables: Mapping[str, list[pa.Table]], frontiers: Instants
+    ) -> None:
         self.task, self.report, self.tables, self.frontiers = task, report, tables, frontiers
         self.plan = compiled(task.plan).plan
-        self.shelf = Shelf(task, report, manifest(task.manifest))
+        self.shelf = Shelf(task, report, manifest(task))
         self.needed = needed(self.plan, frontiers)
         self.offered = Tables()
         self.instants = 1
+        self._kept: set[str] = set()
 
     def run(self) -> None:
         """Queries that are alike once, whichever of their plans are running; members of a pool that ask the same of its groups at once."""
         with self.offered:
             for crew in compiled(self.task.plan).crews:
                 started = time.perf_counter()
-                rows = self._crew(crew)
+                with blaming(crew.parts):
+                    rows = self._crew(crew)
                 self.report.time(f"finish {crew.join}", rows, time.perf_counter() - started)
             for name in compiled(self.task.plan).finished:
                 started, asked = time.perf_counter(), self.plan.query(name)
-                rows = self._changes(asked) if asked.changes else self._groups(asked)
+                with blaming(self.plan.alike[name]):
+                    rows = self._changes(asked) if asked.changes else self._groups(asked)
                 self.report.time(f"finish {name}", rows, time.perf_counter() - started)
 
     def _crew(self, crew: Crew) -> int:
@@ -88,7 +96,9 @@ class _Finish:
         self.offered.offer("partial", whole)
         self.offered.offer("members", members_table(whole.column(f"k{len(first.keys)}"), crew.emissions))
         table = query(members_sql(first, PARTIAL, '"members"'))
-        return show_shared(self.task, self.report, self.plan, self.plan.join(crew.join).pool, table, crew.parts, "finish")
+        return show_shared(
+            self.task, self.report, self.plan, self.plan.join(crew.join).pool, table, crew.parts, "finish"
+        )
 
     def _partial(self, asked: Query) -> bool:
         """Offer what the joins of a query sent of the instants that each of them gives out, as `partial`; False where that is nothing."""
@@ -97,14 +107,18 @@ class _Finish:
             for table in self.tables.get(RESULT + emission.nodes[0], ()):
                 shown = [i for i in pc.unique(table.column("i")).to_pylist() if is_emitted(emission, i)]
                 given = table.filter(pc.is_in(table.column("i"), pa.array(shown, pa.int64())))
-                found.append(given if emission.bit is None else of_member(given, f"k{len(asked.keys)}", emission.bit))
+                found.append(
+                    given if emission.bit is None else of_member(given, f"k{len(asked.keys)}", emission.bit)
+                )
         found = [t for t in found if t.num_rows]
         if found:
             whole = stack(found)
             self.offered.offer("partial", whole)
             self.instants = len(pc.unique(whole.column("i")))
         if found and asked.having is not None and self.task.look:
-            self._learn(asked, run(f"SELECT count(*) FROM ({groups_sql(asked, PARTIAL, having=False)})")[0][0])
+            self._learn(
+                asked, run(f"SELECT count(*) FROM ({groups_sql(asked, PARTIAL, having=False)})")[0][0]
+            )
         return bool(found)
 
     def _groups(self, asked: Query) -> int:
@@ -127,7 +141,7 @@ class _Finish:
         moved = self.shelf.foreign(id, Cut((keys,)))
         low, high = final_instants(asked, self.task.frontiers, self.frontiers)
         if low >= high:
-            self.shelf.keep(id, moved, self.needed.get(id, high), None)
+            self._keep(id, moved, high)
             return 0
         last = [t for t in (*self.shelf.tables(id, low - 1), *moved) if t.num_rows]
         sources = []
@@ -143,8 +157,14 @@ class _Finish:
         if not sources:
             return 0
         shown = self._show(asked, query(changes_sql(asked, sources, high)))
-        self.shelf.keep(id, [query(last_groups_sql(asked, sources, high - 1))], self.needed.get(id, high), None)
+        self._keep(id, [query(last_groups_sql(asked, sources, high - 1))], high)
         return shown
+
+    def _keep(self, id: str, groups: list[pa.Table], high: int) -> None:
+        """Keep the groups of an instant: once, though queries that ask the same may be computed apart."""
+        if id not in self._kept:
+            self._kept.add(id)
+            self.shelf.keep(id, groups, self.needed.get(id, high), None)
 
     def _show(self, asked: Query, table: pa.Table) -> int:
         return show(self.task, self.report, self.plan.alike[asked.name], table, "finish")

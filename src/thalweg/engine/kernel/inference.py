@@ -22,6 +22,12 @@ def _database() -> Database:
 
 def infer_type(sql: str, columns: Mapping[str, str]) -> str:
     """The type of an expression over typed columns; duckdb.Error if it has none."""
-    fields = ", ".join(f"CAST(NULL AS {type_}) AS {identifier(name)}" for name, type_ in columns.items()) or "1"
+    fields = (
+        ", ".join(f"CAST(NULL AS {type_}) AS {identifier(name)}" for name, type_ in columns.items()) or "1"
+    )
     with _LOCK:
-        return str(_database().connection.execute(f"DESCRIBE SELECT {sql} AS x FROM (SELECT {fields})").fetchall()[0][1])
+        return str(
+            _database()
+            .connection.execute(f"DESCRIBE SELECT {sql} AS x FROM (SELECT {fields})")
+            .fetchall()[0][1]
+        )

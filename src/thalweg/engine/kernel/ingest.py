@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.compile.lifts import statistics_sql
+from thalweg.compile.lifts import heavy_sql, statistics_sql
 from thalweg.connectors.base import sink_at
 from thalweg.connectors.inbox import check_left
-from thalweg.connectors.reading.footers import Facts, check_footers
+from thalweg.connectors.reading.footers import Facts, check_footers, may_misfit
 from thalweg.connectors.reading.naming import local_path
+from thalweg.engine.blame import Blamed, blaming
 from thalweg.engine.faults import Aborted, reach
 from thalweg.engine.kernel.buckets import Sender, unpack
-from thalweg.engine.kernel.chunks import check_file, check_filled, check_times, files_sql, scan_sql
+from thalweg.engine.kernel.chunks import check_filled, check_times, files_sql, scan_sql
 from thalweg.engine.kernel.compiled import Compiled, compiled
-from thalweg.engine.kernel.connection import Reach, Tables, check_reach, connection, permit, query, run
+from thalweg.engine.kernel.connection import Reach, Tables, check_reach, connection, keep, permit, query, run
+from thalweg.engine.kernel.judging import is_environment
 from thalweg.engine.kernel.reporting import described
+from thalweg.engine.kernel.sifting import Sifted, sifted
 from thalweg.engine.task import Control, Made, SideCount, StreamFacts, Task, Trouble
 from thalweg.errors import DataError
 from thalweg.model.query import Query
 from thalweg.model.reading import columns_judged, columns_read
-from thalweg.model.stream import Stream
+from thalweg.model.stream import Column, Stream
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.ranges import LOWEST
 from thalweg.state.local import flush
@@ -67,7 +72,9 @@ def ingest(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordB
 def _collect(batches: Iterable[pa.RecordBatch]) -> dict[str, Chunks]:
     found: dict[str, Chunks] = {}
     for batch in batches:
-        for stream, path, data in zip(batch.column("stream"), batch.column("path"), batch.column("data"), strict=True):
+        for stream, path, data in zip(
+            batch.column("stream"), batch.column("path"), batch.column("data"), strict=True
+        ):
             chunks = found.setdefault(stream.as_py(), Chunks())
             if path.is_valid:
                 chunks.paths.append(local_path(path.as_py()))
@@ -79,7 +86,9 @@ def _collect(batches: Iterable[pa.RecordBatch]) -> dict[str, Chunks]:
 class _StreamIngest:
     """Reads the chunks of one stream once for all fragments that start from its rows."""
 
-    def __init__(self, plan: Compiled, stream: Stream, task: Task, sender: Sender, steps: dict[str, StepTime]) -> None:
+    def __init__(
+        self, plan: Compiled, stream: Stream, task: Task, sender: Sender, steps: dict[str, StepTime]
+    ) -> None:
         self.plan, self.stream, self.task, self.sender, self.steps = plan, stream, task, sender, steps
         self.fragments = plan.lifted.get(stream.name, [])
         self.conditions = _conditions(plan, stream)
@@ -99,59 +108,83 @@ class _StreamIngest:
         return self.facts
 
     def _read_files(self, paths: list[str]) -> None:
-        """Read files; where one is bad, stop with its name, or leave it out if the stream says so."""
-        sent = len(self.sender.rows)
+        """Read files; where one is bad, or has bad rows, stop with its name, or set that aside and read the rest."""
+        sent, before = len(self.sender.rows), deepcopy(self.facts)
+        check_reach(paths)
+        check_left(paths)
         try:
-            check_reach(paths)
-            check_left(paths)
             check_filled(self.stream, paths)
             known = check_footers(self.stream, paths)
             self._read(files_sql(self.stream, paths), known, paths)
-        except (duckdb.Error, DataError) as error:
+        except (duckdb.Error, DataError, Blamed) as error:
             del self.sender.rows[sent:]
-            bad = self._bad_files(paths)
-            if not bad:
+            if is_environment(error):
                 raise
-            if self.stream.on_bad_file != "skip":
-                raise next(iter(bad.values())) from error
-            self.facts = replace(self.facts, bad=(*self.facts.bad, *bad))
-            rest = [p for p in paths if p not in bad]
-            if rest:
-                self._read(files_sql(self.stream, rest))
+            found = sifted(self.stream, paths, self._judged)
+            if not found.is_bad:
+                raise
+            self.facts = before
+            self._set_aside(found)
+            if found.source is not None:
+                self._read(found.source)
+            found.forget()
 
-    def _bad_files(self, paths: Sequence[str]) -> dict[str, DataError]:
-        bad = {}
-        for path in paths:
-            try:
-                check_file(self.stream, path)
-            except DataError as e:
-                bad[path] = e
-        return bad
+    def _set_aside(self, found: Sifted) -> None:
+        """Stage what is bad where bad rows go, and count it."""
+        reach("ingest:before-bad-rows", self.task.fault)
+        self._stage(f"bad:{self.stream.name}", found.bad)
+        self.facts = replace(
+            self.facts, bad_rows=found.bad_rows, bad_files=found.bad_files, set_aside=found.first
+        )
+        reach("ingest:after-bad-rows", self.task.fault)
+
+    def _stage(self, output: str, rows: pa.Table) -> None:
+        """Stage rows for an output that is no query's."""
+        sink = sink_at(self.task.outputs[output])
+        staged = sink.stage(rows, self.task.batch, 0)
+        if self.task.durable:
+            flush(sink.staged_files(staged))
+        self.facts = replace(self.facts, staged=(*self.facts.staged, (output, staged)))
 
     def _read(self, source: str, known: Facts | None = None, paths: Sequence[str] = ()) -> None:
         """Scan a source: counts, late rows, and every fragment's partial aggregates. Footers that say enough save a pass."""
         started = time.perf_counter()
-        self._scan(source, known is not None)
+        with blaming(self._pooled):
+            self._scan(source, known is not None, paths)
         on_time = known is not None and known.low >= self.frontier
-        rows, top, late, untimed = (known.rows, known.top, 0, 0) if known is not None and on_time else self._counts()
+        rows, top, late, untimed = (
+            (known.rows, known.top, 0, 0) if known is not None and on_time else self._counts()
+        )
         if untimed:
             check_times(self.stream, paths)
         self._time(f"scan {self.stream.name}", rows, started)
+        for name, table in self.plan.cells.get(self.stream.name, {}).items():
+            keep(name, table)
         for fragment in self.fragments:
-            self._lift(fragment, rows)
+            with blaming(self.plan.plan.queries_of(fragment.id)):
+                self._lift(fragment, rows)
         if late:
-            self._late_rows(source)
+            with blaming(dict.fromkeys(name for names in self.conditions.values() for name in names)):
+                self._late_rows(source)
         f = self.facts
         highest = max((t for t in (f.top, top) if t is not None), default=None)
-        self.facts = replace(f, rows=f.rows + rows, late=f.late + late, untimed=f.untimed + untimed, top=highest)
+        self.facts = replace(
+            f, rows=f.rows + rows, late=f.late + late, untimed=f.untimed + untimed, top=highest
+        )
 
-    def _scan(self, source: str, near: bool) -> None:
+    def _scan(self, source: str, near: bool, paths: Sequence[str]) -> None:
         """A view where the rows are read once from a columnar file; a table where they would be parsed again and again."""
-        read = frozenset().union(*(columns_read(q, self.stream.name) for q in self._asked))
-        rows = scan_sql(self.stream, source, [c.name for c in self.stream.columns if c.name in read], near)
-        if self.task.scan == "table" or self.stream.format != "parquet" or len(self.fragments) > 1 or self._is_apart():
+        rows = scan_sql(self.stream, source, self._scanned(paths), near)
+        if (
+            self.task.scan == "table"
+            or self.stream.format != "parquet"
+            or len(self.fragments) > 1
+            or self._is_apart(paths)
+        ):
             sets = self.plan.sets.get(self.stream.name)
-            run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {f'SELECT *, {sets} FROM ({rows})' if sets else rows}")
+            run(
+                f"CREATE OR REPLACE TEMP TABLE scan_rows AS {f'SELECT *, {sets} FROM ({rows})' if sets else rows}"
+            )
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
 
@@ -160,9 +193,29 @@ class _StreamIngest:
         """All that is computed from the rows."""
         return [*self.plan.plan.queries, *(j.asked for j in self.plan.plan.joins)]
 
-    def _is_apart(self) -> bool:
-        """Whether rows must be read before anything is computed with them."""
-        return any(f.pool for f in self.fragments) or self._judges_floats()
+    def _scanned(self, paths: Sequence[str]) -> frozenset[str]:
+        """The columns that queries read; all where a value may not fit and late rows are kept, with all columns."""
+        if self.stream.late_rows and (self.stream.format != "parquet" or may_misfit(self.stream, paths)):
+            return frozenset(self.stream.types)
+        kept = (f.reads for f in self.fragments)
+        return frozenset().union(*(columns_read(q, self.stream.name) for q in self._asked), *kept)
+
+    @property
+    def _judged(self) -> list[Column]:
+        """The columns whose values decide whether a row is bad: those that are read, at most."""
+        read = (
+            frozenset(self.stream.types) if self.stream.late_rows else self._scanned(()) | {self.stream.time}
+        )
+        return [c for c in self.stream.columns if c.name in read]
+
+    def _is_apart(self, paths: Sequence[str]) -> bool:
+        """Whether rows must be read before anything is computed with them, so that no condition hides a value that does not fit."""
+        return any(f.pool for f in self.fragments) or self._judges_floats() or may_misfit(self.stream, paths)
+
+    @property
+    def _pooled(self) -> Iterator[str]:
+        """The queries whose query-sets are computed as rows are read."""
+        return (name for f in self.fragments if f.pool for name in self.plan.plan.queries_of(f.id))
 
     def _judges_floats(self) -> bool:
         """Whether a float is more than the argument of an aggregate. Parquet's least and greatest values leave out NaN, so a
@@ -172,23 +225,39 @@ class _StreamIngest:
 
     def _counts(self) -> tuple[int, int | None, int, int]:
         late = f'count(*) FILTER (WHERE "__time" < {self.frontier})'
-        row = run(f'SELECT count(*), max("__time"), {late}, count(*) FILTER (WHERE "__time" IS NULL) FROM scan')[0]
+        row = run(
+            f'SELECT count(*), max("__time"), {late}, count(*) FILTER (WHERE "__time" IS NULL) FROM scan'
+        )[0]
         return int(row[0]), row[1], int(row[2]), int(row[3])
 
     def _lift(self, fragment: Fragment, rows: int) -> None:
         started = time.perf_counter()
         lift, partitions = self.plan.lifts[fragment.id], self.task.partitions
-        table = query(f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", {"frontier": self.frontier})
+        table = query(
+            f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", {"frontier": self.frontier}
+        )
         if fragment.early:
             self.facts.made[fragment.id] = Made(table.num_rows, len(pc.unique(table.column("slot"))))
         self.sender.table(fragment.id, table, fragment.cut.copies(partitions))
         if self.task.look and fragment.counted:
-            chosen, values, *keys = (
-                connection().execute(statistics_sql(fragment, with_sets=False), {"frontier": self.frontier}).fetchall()[0]
+            self.facts.sides[fragment.id] = (
+                *self.facts.sides.get(fragment.id, ()),
+                self._side_count(fragment, rows),
             )
-            counted = SideCount(rows, int(chosen), int(values), tuple(map(int, keys)))
-            self.facts.sides[fragment.id] = (*self.facts.sides.get(fragment.id, ()), counted)
         self._time(f"lift {fragment.id}", table.num_rows, started)
+
+    def _side_count(self, fragment: Fragment, rows: int) -> SideCount:
+        """How many values a side's columns have, and which of them are frequent."""
+
+        def found(sql: str) -> Any:
+            return connection().execute(sql, {"frontier": self.frontier}).fetchall()
+
+        chosen, values, *keys = found(statistics_sql(fragment, with_sets=False))[0]
+        heavy = [
+            tuple(found(heavy_sql(fragment, some, rows, with_sets=False))) if some else ()
+            for some in fragment.counted
+        ]
+        return SideCount(rows, int(chosen), int(values), tuple(map(int, keys)), tuple(heavy))
 
     def _late_rows(self, source: str) -> None:
         late = f'"__time" < {self.frontier}'
@@ -197,12 +266,10 @@ class _StreamIngest:
                 self.facts.late_by_query[name] = self.facts.late_by_query.get(name, 0) + count
         if self.stream.late_rows:
             reach("ingest:before-late-rows", self.task.fault)
-            table = query(f'SELECT * EXCLUDE ("__time") FROM ({scan_sql(self.stream, source)}) WHERE {late}')
-            sink = sink_at(self.task.outputs[f"late:{self.stream.name}"])
-            staged = sink.stage(table, self.task.batch, 0)
-            if self.task.durable:
-                flush(sink.staged_files(staged))
-            self.facts = replace(self.facts, late_files=(*self.facts.late_files, staged))
+            self._stage(
+                f"late:{self.stream.name}",
+                query(f'SELECT * EXCLUDE ("__time") FROM ({scan_sql(self.stream, source)}) WHERE {late}'),
+            )
             reach("ingest:after-late-rows", self.task.fault)
 
     def _late_counts(self, late: str) -> tuple[int, ...]:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.compile.evaluations import EVALUATIONS
-from thalweg.compile.evaluations.base import KEPT, SENT, SHOWN, Moment, Step
+from thalweg.compile.evaluations.base import KEPT, MET, SENT, SHOWN, Moment, Step
+from thalweg.compile.evaluations.rows import at_once, shown_outputs
 from thalweg.compile.inputs import ALL, NEW, OLD
-from thalweg.compile.views import grouped
+from thalweg.compile.sub_joins import in_order, sub_sql
+from thalweg.compile.views import PAIRS, gathered, grouped
+from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.connection import query
 from thalweg.engine.kernel.relations import relation_rows
 from thalweg.engine.kernel.shelf import stack
 from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.kernel.stock import Stock
+from thalweg.expr.nodes import Column
 from thalweg.plan.grid import Cut
 from thalweg.plan.instants import alive_instants, final_instants, is_emitted
 from thalweg.plan.nodes import Fragment
+from thalweg.plan.pool import SET
 from thalweg.plan.shape import Shape
 
 RESULT = "result:"
@@ -30,18 +36,27 @@ class JoinWork:
 
     def __init__(self, stock: Stock, sender: Sender) -> None:
         self.stock, self.compiled, self.plan, self.sender = stock, stock.compiled, stock.plan, sender
-        self.shelf, self.tables, self.report, self.task = stock.shelf, stock.tables, stock.report, stock.shelf.task
+        self.shelf, self.tables, self.report, self.task = (
+            stock.shelf,
+            stock.tables,
+            stock.report,
+            stock.shelf.task,
+        )
         self.slots: dict[str, tuple[int, ...]] = {}
         self.sizes: dict[tuple[str, str], int] = {}
+        self.rows: dict[str, pa.Table] = {}
+        self.subs = {s.id: s for s in self.plan.subs}
 
     def run(self) -> None:
         """Sides, then joins."""
         for fragment in self.plan.fragments:
             if self.plan.joins_of(fragment.id):
-                self._bring(fragment)
+                with blaming(self.plan.queries_of(fragment.id)):
+                    self._bring(fragment)
         for shape in self.compiled.joins:
             started = time.perf_counter()
-            rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
+            with blaming(self.plan.queries_of(shape.join.id)):
+                rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
             self.report.time(f"{shape.join.evaluate} {shape.join.id}", rows, time.perf_counter() - started)
 
     def _bring(self, side: Fragment) -> None:
@@ -49,22 +64,35 @@ class JoinWork:
         if side.static:
             relation = next(r for r in self.plan.relations if r.name == side.source)
             rows = relation_rows(relation, self.compiled.lifts[side.id])
-            self.tables.offer(f"side_{side.id}", rows)
+            self._offer(side, rows, rows.num_rows)
             self.sizes[ALL, side.id] = rows.num_rows
             return
         old, new = [*self.shelf.tables(side.id), *self.stock.moved(side)], self.stock.new(side)
+        if side.common:
+            old, new = [worded(side, t) for t in old], [worded(side, t) for t in new]
         if not old and not new:
             return
         whole = stack([*old, *new])
         if side.early and any(EVALUATIONS[j.evaluate].wants_merged for j, _ in self.plan.joins_of(side.id)):
             whole = self.stock.merged(side, whole)
         self.stock.present[side.id] = whole
-        self.tables.offer(f"side_{side.id}", whole)
         fresh = sum(t.num_rows for t in new)
-        self.sizes |= {(ALL, side.id): whole.num_rows, (NEW, side.id): fresh, (OLD, side.id): whole.num_rows - fresh}
-        if side.timed:
-            self.tables.offer(f"old_{side.id}", stack(old) if old else whole.slice(0, 0))
-            self.tables.offer(f"new_{side.id}", stack(new) if new else whole.slice(0, 0))
+        self.sizes |= {
+            (ALL, side.id): whole.num_rows,
+            (NEW, side.id): fresh,
+            (OLD, side.id): whole.num_rows - fresh,
+        }
+        self._offer(side, whole, whole.num_rows - fresh)
+
+    def _offer(self, side: Fragment, whole: pa.Table, old: int) -> None:
+        """Register a side; rows that may be results are numbered, and say whether they are new."""
+        if any(j.asked.every is None for j, _ in self.plan.joins_of(side.id)):
+            self.rows[side.id] = whole
+            numbers = np.arange(whole.num_rows, dtype=np.int32)
+            whole = whole.append_column("__row", pa.array(numbers)).append_column(
+                "__new", pa.array(numbers >= old)
+            )
+        self.tables.offer(f"side_{side.id}", whole)
 
     def _complete(self, shape: Shape) -> bool:
         """Whether every stream has rows with all the parts that are asked for; else nothing can have been joined."""
@@ -80,7 +108,20 @@ class JoinWork:
         fresh = tuple(n for n in shape.streams if any(t.num_rows for t in self.stock.new(shape.sides[n])))
         if not fresh or not self._complete(shape):
             return 0
-        return self._take(shape, Moment(fresh=fresh, sizes=self.sizes))
+        moment = Moment(fresh=fresh, sizes=self.sizes)
+        if shape.join.sub and at_once(shape, moment):
+            self._meet(shape.join.sub)
+        return self._take(shape, moment)
+
+    def _meet(self, id: str) -> None:
+        """A sub-join, once for all who go on from it."""
+        for sub in in_order(self.subs, id):
+            if (ALL, sub.id) not in self.sizes:
+                started = time.perf_counter()
+                table = query(sub_sql(sub, self.sizes))
+                self.tables.offer(sub.id, table)
+                self.sizes[ALL, sub.id] = table.num_rows
+                self.report.time(f"meet {sub.id}", table.num_rows, time.perf_counter() - started)
 
     def _instants(self, shape: Shape) -> int:
         """Results of the instants that become final now, where there are any."""
@@ -93,17 +134,25 @@ class JoinWork:
         alive = alive_instants(shape, slots, final)
         users = self.plan.users(join.id)
         shown = tuple(i for i in alive if any(is_emitted(e, i) for e in users))
-        kept = [] if evaluation.keeps is None else [t for t in self.shelf.tables(join.id, final[0] - evaluation.keeps) if t.num_rows]
+        kept = (
+            []
+            if evaluation.keeps is None
+            else [t for t in self.shelf.tables(join.id, final[0] - evaluation.keeps) if t.num_rows]
+        )
         if kept:
             self.tables.offer(KEPT, stack(kept))
         return self._take(shape, Moment(final, tuple(alive), shown, slots, (), self.sizes, bool(kept), again))
 
     def _take(self, shape: Shape, moment: Moment) -> int:
         """The steps of an evaluation, one after another; the rows that go on."""
-        made, kept = 0, []
+        made, pairs, kept, met = 0, 0, [], pa.table({})
         for step in EVALUATIONS[shape.join.evaluate].steps(shape, moment):
-            table = self._taken(step)
-            if step.to == KEPT:
+            table = self._taken(step) if step.to != SHOWN else self._outputs(shape, step, met)
+            table, found = without_pairs(table)
+            pairs += table.num_rows if step.pairs else found
+            if step.to == MET:
+                met = self._gathered(shape, table)
+            elif step.to == KEPT:
                 kept.append(table)
             elif step.to == SENT:
                 made += self._send(shape, table)
@@ -112,6 +161,7 @@ class JoinWork:
             else:
                 self.tables.offer(step.to, table)
         self._keep(shape, kept)
+        self.report.time(f"pairs {shape.join.id}", pairs, 0.0)
         return made
 
     def _shown(self, shape: Shape, table: pa.Table) -> int:
@@ -121,6 +171,28 @@ class JoinWork:
             return show(self.task, self.report, [e.query for e in users], table, "work")
         parts = self.compiled.parts[shape.join.id]
         return show_shared(self.task, self.report, self.plan, shape.join.pool, table, parts, "work")
+
+    def _gathered(self, shape: Shape, pairs: pa.Table) -> pa.Table:
+        """What is shown of rows that have met, taken from their sides by number."""
+        found = {}
+        for name, (n, column) in gathered(shape, shown_outputs(shape.query)).items():
+            found[name] = (
+                self.rows[shape.sides[n].id].column(column).combine_chunks().take(pairs.column(f"{n}.row"))
+            )
+        return pa.table(
+            found | ({SET: pairs.column(SET)} if shape.join.pool else {"0.row": pairs.column("0.row")})
+        )
+
+    def _outputs(self, shape: Shape, step: Step, met: pa.Table) -> pa.Table:
+        """Rows that have met as results; where these are bare columns there is nothing to compute."""
+        outputs = shown_outputs(shape.query)
+        if all(isinstance(o.expr, Column) for o in outputs):
+            names = {o.name: o.expr.name for o in outputs if isinstance(o.expr, Column)} | (
+                {SET: SET} if shape.join.pool else {}
+            )
+            return pa.table({name: met.column(column) for name, column in names.items()})
+        self.tables.offer(MET, met)
+        return self._taken(step)
 
     def _taken(self, step: Step) -> pa.Table:
         if step.instants is not None:
@@ -152,3 +224,18 @@ class JoinWork:
             found = pc.unique(present.column("slot")) if present is not None else pa.array([], pa.int64())
             self.slots[id] = tuple(sorted(found.to_pylist()))
         return self.slots[id]
+
+
+def without_pairs(table: pa.Table) -> tuple[pa.Table, int]:
+    """A table without the column that says how many joined rows each of its rows was made of, and how many that are."""
+    if PAIRS not in table.column_names:
+        return table, 0
+    return table.drop_columns([PAIRS]), int(pc.sum(table.column(PAIRS)).as_py() or 0)
+
+
+def worded(side: Fragment, table: pa.Table) -> pa.Table:
+    """Rows of a commons with all words of their query-sets: those of pools that came later are nothing in older rows."""
+    for n in range(side.common):
+        if (name := f"{SET}{n}") not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows, pa.uint64()))
+    return table

@@ -27,7 +27,11 @@ def relation_rows(relation: Relation, sql: str) -> pa.Table:
 def relation_files(relation: Relation) -> list[Path]:
     """The files of a relation: one, or all of a directory."""
     path = Path(relation.path)
-    found = sorted(p for p in path.glob("*") if p.is_file() and not p.name.startswith((".", "_"))) if path.is_dir() else [path]
+    found = (
+        sorted(p for p in path.glob("*") if p.is_file() and not p.name.startswith((".", "_")))
+        if path.is_dir()
+        else [path]
+    )
     if not found or not all(p.exists() for p in found):
         raise DataError(f"{path}: table {relation.name} has no such file", "check the path in CREATE TABLE")
     return found
@@ -58,7 +62,11 @@ def _rows(relation: Relation, sql: str, files: Stamp) -> pa.Table:
         with open_connection(Reach((relation.path,)), links_of((relation.path,), paths)) as con:
             # Parquet's least and greatest values leave out NaN; a comparison that is decided by them would be wrong for it.
             kept = "TABLE" if any(c.type in ("FLOAT", "DOUBLE") for c in relation.columns) else "VIEW"
-            con.execute(f"CREATE TEMP {kept} scan AS SELECT {columns} FROM {files_sql(relation, paths)}").fetchall()
+            con.execute(
+                f"CREATE TEMP {kept} scan AS SELECT {columns} FROM {files_sql(relation, paths)}"
+            ).fetchall()
             return con.sql(sql).to_arrow_table()
     except (duckdb.Error, pa.ArrowException) as e:
-        raise DataError(f"{relation.path}: can't be read as table {relation.name}: {clean_message(e)}", "repair the file") from e
+        raise DataError(
+            f"{relation.path}: can't be read as table {relation.name}: {clean_message(e)}", "repair the file"
+        ) from e

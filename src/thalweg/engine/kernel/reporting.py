@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
 from thalweg.connectors.base import sink_at
+from thalweg.engine.blame import Blamed, blaming_sink
 from thalweg.engine.faults import Aborted
 from thalweg.engine.kernel.connection import Reach, clean_message, permit
+from thalweg.engine.kernel.showing import POOL
 from thalweg.engine.mishaps import mishap
 from thalweg.engine.task import Notes, Task, Trouble, trouble
-from thalweg.errors import InternalError
+from thalweg.errors import EnvironmentProblem, InternalError
 from thalweg.state.local import flush
 
 
@@ -31,6 +34,8 @@ def reported(report: Notes, task: Task, act: Callable[[], None]) -> None:
 
 def described(error: Exception) -> Trouble:
     """An error of a task as data: what the disk or the database refuses in words of its own."""
+    if isinstance(error, Blamed):
+        return replace(described(error.error), queries=error.queries)
     if not isinstance(error, OSError | duckdb.Error):
         return trouble(error)
     found = mishap(error)
@@ -40,8 +45,19 @@ def described(error: Exception) -> Trouble:
 
 def _flush(report: Notes, task: Task) -> None:
     """Write through to the disk what this task wrote; the driver does the same for the names, before it commits."""
-    results = [path for r in report.results for path in sink_at(task.outputs[r.query]).staged_files(r.staged)]
-    flush([*(Path(task.state) / file.path for file in report.files), *results])
+    results = {
+        path: r.query
+        for r in report.results
+        for path in sink_at(task.outputs[r.query]).staged_files(r.staged)
+    }
+    try:
+        flush([*(Path(task.state) / file.path for file in report.files), *results])
+    except EnvironmentProblem:
+        for path, query in results.items():
+            if not query.startswith(POOL):
+                with blaming_sink(query, task.outputs[query], task.state):
+                    flush([path])
+        raise
 
 
 def partition() -> int:

@@ -29,7 +29,11 @@ class Shelf:
 
     def files(self, id: str, oldest: int = LOWEST) -> list[StateFile]:
         """The files of this very hash range."""
-        return [f for f in self._named(id) if not self._is_foreign(f) and f.part == self.report.part and f.high >= oldest]
+        return [
+            f
+            for f in self._named(id)
+            if not self._is_foreign(f) and f.part == self.report.part and f.high >= oldest
+        ]
 
     def read(self, file: StateFile) -> pa.Table:
         """The table in a file."""
@@ -55,9 +59,13 @@ class Shelf:
             return []
         anywhere = self.before.hash != HASH or not cut.nests
         files = [f for f in self._named(id) if self._is_foreign(f) and cut.home(f.part, f.parts) == f.part]
-        return [self._own_rows(f, cut.sql(parts), home) for f in files if anywhere or overlaps(f, part, parts)]
+        return [
+            self._own_rows(f, cut.sql(parts), home) for f in files if anywhere or overlaps(f, part, parts)
+        ]
 
-    def keep(self, id: str, tables: list[pa.Table], oldest: int, merge: Merge | None, block: int | None = None) -> None:
+    def keep(
+        self, id: str, tables: list[pa.Table], oldest: int, merge: Merge | None, block: int | None = None
+    ) -> None:
         """Write what later batches need, merging small files on the way.
 
         With `block` only files of the same so many slots are merged, and files at the edge are cut: what has expired is gone soon.
@@ -76,7 +84,9 @@ class Shelf:
         for group in to_rewrite(files, oldest, block):
             self._rewrite(id, [], group, oldest, merge)
 
-    def _rewrite(self, id: str, tables: list[pa.Table], files: Sequence[StateFile], oldest: int, merge: Merge | None) -> None:
+    def _rewrite(
+        self, id: str, tables: list[pa.Table], files: Sequence[StateFile], oldest: int, merge: Merge | None
+    ) -> None:
         """Write new tables and what is still needed of some files as one file in their place."""
         if not tables and not files:
             return
@@ -96,7 +106,9 @@ class Shelf:
     def _write(self, id: str, whole: pa.Table) -> None:
         reach("work:before-state", self.task.fault)
         if whole.num_rows:
-            made = write_state(self.task.state, id, whole, self.task.batch, self.report.part, self.task.partitions)
+            made = write_state(
+                self.task.state, id, whole, self.task.batch, self.report.part, self.task.partitions
+            )
             self.report.files.append(made)
         reach("work:after-state", self.task.fault)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.connectors.base import sink_at
 from thalweg.connectors.shared import Part, chosen, counted, labelled, places
+from thalweg.engine.blame import blaming_sink
 from thalweg.engine.faults import reach
 from thalweg.engine.task import Notes, Result, Task
 from thalweg.plan.nodes import Plan
@@ -27,7 +29,15 @@ def show(task: Task, report: Notes, queries: Iterable[str], table: pa.Table, sta
     return int(table.num_rows)
 
 
-def show_shared(task: Task, report: Notes, plan: Plan, pool: str, table: pa.Table, parts: Mapping[str, Part], stage_name: str) -> int:
+def show_shared(
+    task: Task,
+    report: Notes,
+    plan: Plan,
+    pool: str,
+    table: pa.Table,
+    parts: Mapping[str, Part],
+    stage_name: str,
+) -> int:
     """Stage a result with query-sets: as one file for many queries that have no place of their own, else for each its rows."""
     own = {q: p for q, p in parts.items() if plan.query(q).into is not None}
     own = dict(parts) if len(parts) - len(own) <= FEW else own
@@ -40,13 +50,16 @@ def show_shared(task: Task, report: Notes, plan: Plan, pool: str, table: pa.Tabl
     members = counted(table, rest) if table.num_rows else {}
     if members:
         name = f"{POOL}{pool}"
-        staged = _staged(task, report, name, labelled(table, {q: p for q, p in rest.items() if q in members}), stage_name)
+        staged = _staged(
+            task, report, name, labelled(table, {q: p for q, p in rest.items() if q in members}), stage_name
+        )
         report.results.append(Result(name, staged, table.num_rows, members))
     return int(table.num_rows)
 
 
 def _staged(task: Task, report: Notes, name: str, table: pa.Table, stage_name: str) -> str:
     reach(f"{stage_name}:before-results", task.fault)
-    staged = sink_at(task.outputs[name]).stage(table, task.batch, report.part)
+    with nullcontext() if name.startswith(POOL) else blaming_sink(name, task.outputs[name], task.state):
+        staged = sink_at(task.outputs[name]).stage(table, task.batch, report.part)
     reach(f"{stage_name}:after-results", task.fault)
     return staged

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from thalweg.compile import invalidation
 from thalweg.compile.lifts import merge_sql, present
 from thalweg.compile.retention import block_of, needed
+from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.compiled import Compiled
 from thalweg.engine.kernel.connection import Tables, query
 from thalweg.engine.kernel.shelf import Merge, Shelf, stack
@@ -24,8 +25,20 @@ from thalweg.plan.shape import Shape
 class Stock:
     """The fragments of one hash range."""
 
-    def __init__(self, compiled: Compiled, shelf: Shelf, arrived: Mapping[str, list[pa.Table]], frontiers: dict[str, int | None]) -> None:
-        self.compiled, self.plan, self.shelf, self.arrived, self.frontiers = compiled, compiled.plan, shelf, arrived, frontiers
+    def __init__(
+        self,
+        compiled: Compiled,
+        shelf: Shelf,
+        arrived: Mapping[str, list[pa.Table]],
+        frontiers: dict[str, int | None],
+    ) -> None:
+        self.compiled, self.plan, self.shelf, self.arrived, self.frontiers = (
+            compiled,
+            compiled.plan,
+            shelf,
+            arrived,
+            frontiers,
+        )
         self.report = shelf.report
         self.needed = needed(self.plan, frontiers)
         self.tables = Tables()
@@ -45,7 +58,10 @@ class Stock:
     def moved(self, fragment: Fragment) -> list[pa.Table]:
         """What came here from other hash ranges, or from rows that it takes over from."""
         if fragment.id not in self._moved:
-            self._moved[fragment.id] = [*self.shelf.foreign(fragment.id, fragment.cut), *self._inherited(fragment)]
+            self._moved[fragment.id] = [
+                *self.shelf.foreign(fragment.id, fragment.cut),
+                *self._inherited(fragment),
+            ]
         return self._moved[fragment.id]
 
     def _inherited(self, fragment: Fragment) -> list[pa.Table]:
@@ -53,7 +69,9 @@ class Stock:
         if fragment.origin is None or not self.shelf.begins(fragment.id):
             return []
         rows = [*self.shelf.tables(fragment.origin), *self.shelf.foreign(fragment.origin, fragment.cut)]
-        ones = [t.append_column(COUNTED.name, pa.array(np.ones(t.num_rows, np.int64))) for t in rows if t.num_rows]
+        ones = [
+            t.append_column(COUNTED.name, pa.array(np.ones(t.num_rows, np.int64))) for t in rows if t.num_rows
+        ]
         return [self.merged(fragment, stack(ones))] if ones else []
 
     def merged(self, fragment: Fragment, whole: pa.Table) -> pa.Table:
@@ -74,17 +92,27 @@ class Stock:
         """Write what later batches need of every fragment."""
         for fragment in self.plan.fragments:
             if fragment.id in self.needed and not fragment.static:
-                self._keep(fragment)
+                with blaming(self.plan.queries_of(fragment.id)):
+                    self._keep(fragment)
 
     def _keep(self, fragment: Fragment) -> None:
         """What stays: all but the slots that nobody needs, or what the strategy of its joins leaves."""
         users = [(self._shapes[j.id], n) for j, n in self.plan.joins_of(fragment.id)]
         tables, oldest = [*self.new(fragment), *self.moved(fragment)], self.needed[fragment.id]
         if not users:
-            self.shelf.keep(fragment.id, tables, oldest, lambda whole: self.merged_between(fragment, whole, (oldest, -LOWEST)))
+            self.shelf.keep(
+                fragment.id,
+                tables,
+                oldest,
+                lambda whole: self.merged_between(fragment, whole, (oldest, -LOWEST)),
+            )
         elif not self._replaced(fragment, users):
             blocks = [block_of(shape, number) for shape, number in users]
-            block = None if None in blocks or self.plan.has_windows(fragment) else max(b for b in blocks if b is not None)
+            block = (
+                None
+                if None in blocks or self.plan.has_windows(fragment)
+                else max(b for b in blocks if b is not None)
+            )
             self.shelf.keep(fragment.id, tables, oldest, self._merging(fragment, users), block)
 
     def _replaced(self, fragment: Fragment, users: list[tuple[Shape, int]]) -> bool:
@@ -93,7 +121,9 @@ class Stock:
         gone = [self._gone(shape, number) for shape, number in users]
         if fragment.id not in self.present or not all(gone):
             return False
-        table = query(f'SELECT * FROM "side_{fragment.id}" WHERE NOT ({" AND ".join(f"({g})" for g in gone)})')
+        table = query(
+            f'SELECT * EXCLUDE ("__row", "__new") FROM "side_{fragment.id}" WHERE NOT ({" AND ".join(f"({g})" for g in gone)})'
+        )
         self.shelf.replace(fragment.id, table)
         self.report.time(f"keep {fragment.id}", table.num_rows, time.perf_counter() - started)
         return True
@@ -107,12 +137,22 @@ class Stock:
 
     def _merging(self, fragment: Fragment, users: list[tuple[Shape, int]]) -> Merge | None:
         """How pieces of an aggregation set become one; rows stay as they are."""
-        return (lambda whole: self.merged(fragment, self._collapsed(fragment, whole, users))) if fragment.early else None
+        return (
+            (lambda whole: self.merged(fragment, self._collapsed(fragment, whole, users)))
+            if fragment.early
+            else None
+        )
 
     def _collapsed(self, fragment: Fragment, whole: pa.Table, users: list[tuple[Shape, int]]) -> pa.Table:
         """An aggregation set that is only read whole, from its beginning on: what all later instants have in common is one slot."""
-        if self.plan.has_windows(fragment) or any(s.span(n) is not None or s.visible(n) != "TRUE" for s, n in users):
+        if self.plan.has_windows(fragment) or any(
+            s.span(n) is not None or s.visible(n) != "TRUE" for s, n in users
+        ):
             return whole
         common = min((next_instant(s.query, self.frontiers) - 1) * s.step for s, _ in users) - 1
-        slots = pc.if_else(pc.less(whole.column("slot"), common), common, whole.column("slot")) if common > LOWEST else whole.column("slot")
+        slots = (
+            pc.if_else(pc.less(whole.column("slot"), common), common, whole.column("slot"))
+            if common > LOWEST
+            else whole.column("slot")
+        )
         return whole.set_column(whole.column_names.index("slot"), "slot", slots)

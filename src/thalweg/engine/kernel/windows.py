@@ -6,29 +6,40 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.compile.derive import derive_sql
 from thalweg.compile.windows import EmissionStep, Member, WindowCrew, bundle_facts, bundle_name, bundle_sql
 from thalweg.connectors.shared import Part
+from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.connection import query
+from thalweg.engine.kernel.members import Given, shared_results
 from thalweg.engine.kernel.shelf import stack
 from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.kernel.stock import Stock
 from thalweg.plan.nodes import Derived, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, source_range
 
+APART = 0.5
+"""Where so few rows of pieces may be of the same instances, merging them takes longer than reading them twice."""
 
-def members_of(sets: pa.Table, given: Sequence[tuple[int, int, Range]]) -> pa.Table:
-    """For each query-set that there is the members in it, by number, and the instances that each is given. `given` has number, bit and
-    instances; a member that goes from one plan to another may be there twice."""
-    words = [sets.column(n).to_numpy() for n in range(sets.num_columns)]
-    found = [np.flatnonzero(words[bit // 64] & np.uint64(1 << bit % 64)) for _, bit, _ in given]
-    times, places = [len(f) for f in found], pa.array(np.concatenate(found))
-    columns = {name: sets.column(n).take(places) for n, name in enumerate(sets.column_names)}
-    numbers, low, high = (np.repeat(np.array(v, np.int64), times) for v in zip(*((n, *r) for n, _, r in given), strict=True))
-    return pa.table({**columns, "member": numbers.astype(np.int32), "low": low, "high": high})
+
+def overlap(tables: Sequence[pa.Table]) -> float:
+    """The part of the rows whose slots other tables may have too, by the slots from the first to the last of each.
+
+    >>> overlap([pa.table({"slot": [1, 2, 3, 4]}), pa.table({"slot": [3, 4, 5, 6]})])
+    0.5
+    """
+    ends = [(found["min"], found["max"]) for t in tables if (found := pc.min_max(t.column("slot")).as_py())]
+    shared, rows = 0.0, sum(int(t.num_rows) for t in tables)
+    for n, (table, (low, high)) in enumerate(zip(tables, ends, strict=True)):
+        others = [
+            (max(low, a), min(high, b)) for m, (a, b) in enumerate(ends) if m != n and a <= high and b >= low
+        ]
+        width = max((b for _, b in others), default=low - 1) - min((a for a, _ in others), default=low) + 1
+        shared += int(table.num_rows) * width / (high - low + 1)
+    return shared / rows
 
 
 class WindowWork:
@@ -45,13 +56,16 @@ class WindowWork:
         """Fragments, what is derived from them in order, then results."""
         for fragment in self.plan.fragments:
             if self.plan.has_windows(fragment):
-                self._offer(fragment, [*self.stock.new(fragment), *self.stock.moved(fragment)])
+                with blaming(self.plan.queries_of(fragment.id)):
+                    self._offer(fragment, [*self.stock.new(fragment), *self.stock.moved(fragment)])
         for derived in self.plan.derived:
             if derived.id not in self.compiled.inlined:
-                self._bring(derived)
+                with blaming(self.plan.queries_of(derived.id)):
+                    self._bring(derived)
         self._results()
         for crew, parts in self.compiled.window_crews:
-            self._shared_results(crew, parts)
+            with blaming(parts):
+                self._shared_results(crew, parts)
 
     def _moves(self, stream: str) -> tuple[int | None, int | None]:
         return self.stock.before.get(stream), self.stock.frontiers.get(stream)
@@ -69,18 +83,27 @@ class WindowWork:
         self._offer(derived, tables)
         if derived.id in self.stock.needed:
             oldest = self.stock.needed[derived.id]
-            self.shelf.keep(derived.id, tables, oldest, lambda whole: self.stock.merged_between(derived, whole, (oldest, -LOWEST)))
+            self.shelf.keep(
+                derived.id,
+                tables,
+                oldest,
+                lambda whole: self.stock.merged_between(derived, whole, (oldest, -LOWEST)),
+            )
 
     def _uses(self, node: Fragment | Derived) -> list[tuple[object, Range]]:
         """The statements that read a node in this batch, with the ranges of instances that they need."""
         users = [self.numbers[id(e)] for e in self.plan.users(node.id)] if isinstance(node, Fragment) else []
         direct = [(i, self.emitted[i]) for i in users if i in self.emitted]
         children = self.plan.children(node.id)
-        derived = [(self.compiled.readers.get(c.id, c.id), source_range(c, node.window, self._final(c))) for c in children]
+        derived = [
+            (self.compiled.readers.get(c.id, c.id), source_range(c, node.window, self._final(c)))
+            for c in children
+        ]
         return [(reader, needs) for reader, needs in (*direct, *derived) if needs[0] < needs[1]]
 
     def _offer(self, node: Fragment | Derived, tables: list[pa.Table]) -> None:
-        """Register `all_F`: new instances and those of the state that are needed; merged once where several statements read them."""
+        """Register `all_F`: new instances and those of the state that are needed; merged once where several statements read them and many
+        are in several pieces."""
         uses = self._uses(node)
         if not uses:
             return
@@ -90,7 +113,7 @@ class WindowWork:
         if not inputs:
             return
         whole = stack(inputs)
-        if len(inputs) > 1 and len({reader for reader, _ in uses}) > 1:
+        if len({reader for reader, _ in uses}) > 1 and overlap(inputs) > APART:
             whole = self.stock.merged_between(node, whole, needs)
         self.tables.offer(f"all_{node.id}", whole)
 
@@ -113,21 +136,29 @@ class WindowWork:
                 by_query.setdefault(self.plan.emissions[i].query, []).append(i)
         for name, emissions in by_query.items():
             started = time.perf_counter()
-            table = query(*self._result_sql(name, emissions))
+            with blaming(self.plan.alike[name]):
+                table = query(*self._result_sql(name, emissions))
             show(self.stock.shelf.task, self.report, self.plan.alike[name], table, "work")
             self.report.time(f"emit {name}", table.num_rows, time.perf_counter() - started)
 
     def _shared_results(self, crew: WindowCrew, parts: dict[str, Part]) -> None:
         """One statement for the queries of a pool that make the same of a window."""
-        now = [(self.plan.emissions[i], self.emitted[i]) for i in crew.emissions if self.emitted[i][0] < self.emitted[i][1]]
+        now = [
+            (self.plan.emissions[i], self.emitted[i])
+            for i in crew.emissions
+            if self.emitted[i][0] < self.emitted[i][1]
+        ]
         there = set().union(*(self.tables.columns.get(n, set()) for n in crew.inputs))
-        if not now or not all(n in self.tables.columns for n in crew.inputs) or not crew.parts <= there:
+        if (
+            not now
+            or not all(n in self.tables.columns for n in crew.inputs)
+            or not crew.folds.keys() <= there
+        ):
             return
         started = time.perf_counter()
-        names = ", ".join(crew.words)
-        sets = query("\nUNION ".join(f'SELECT DISTINCT {names} FROM "{n}"' for n in crew.inputs))
-        self.tables.offer("members", members_of(sets, [(parts[e.query].bit, e.bit or 0, given) for e, given in now]))
-        table = query(crew.sql)
+        table = shared_results(
+            crew, self.tables, [Given(parts[e.query].bit, e.bit or 0, given) for e, given in now]
+        )
         show_shared(self.stock.shelf.task, self.report, self.plan, crew.pool, table, parts, "work")
         self.report.time(f"emit {crew.inputs[0]}", table.num_rows, time.perf_counter() - started)
 
@@ -144,7 +175,11 @@ class WindowWork:
         return " UNION ALL ".join([*texts, *(self.compiled.emissions[i].sql for i in alone)]), bounds
 
     def _bundle_sql(self, name: str, source: str, emissions: list[int]) -> str:
-        asked, node, members = self.plan.query(name), self.plan.node(source), [self._member(i) for i in emissions]
+        asked, node, members = (
+            self.plan.query(name),
+            self.plan.node(source),
+            [self._member(i) for i in emissions],
+        )
         self.tables.offer(bundle_name(asked, node), pa.table(bundle_facts(node.window, members)))
         return bundle_sql(asked, node, members)
 

@@ -42,7 +42,7 @@ def _worked(batches: Iterable[pa.RecordBatch], task: Task, report: Notes, sender
         return {}
     plan = compiled(task.plan)
     _, frontiers = moved_frontiers(task, plan, controls)
-    stock = Stock(plan, Shelf(task, report, manifest(task.manifest)), tables, frontiers)
+    stock = Stock(plan, Shelf(task, report, manifest(task)), tables, frontiers)
     with stock.tables:
         WindowWork(stock).run()
         JoinWork(stock, sender).run()
@@ -50,8 +50,12 @@ def _worked(batches: Iterable[pa.RecordBatch], task: Task, report: Notes, sender
     return frontiers
 
 
-def moved_frontiers(task: Task, compiled_plan: Compiled, controls: Iterable[Control]) -> tuple[Instants, Instants]:
+def moved_frontiers(
+    task: Task, compiled_plan: Compiled, controls: Iterable[Control]
+) -> tuple[Instants, Instants]:
     """Highest event times and frontiers after the batch, as every partition and the driver compute them alike."""
+    if task.moved is not None:
+        return task.moved
     seen = [(s, facts.top) for c in controls for s, facts in c.streams.items()]
     awake = {s for s, top in seen if top is not None}
     tops = frontier.raised(task.tops, seen)

@@ -47,7 +47,9 @@ class Demo:
         if self.directory.exists() and not self.directory.is_dir():
             raise UsageError(f"{self.directory}: not a directory", "give another one with --dir")
         if self.directory.is_dir() and any(self.directory.iterdir()) and not mark.exists():
-            raise UsageError(f"{self.directory}: holds something else than a demo", "give another directory with --dir")
+            raise UsageError(
+                f"{self.directory}: holds something else than a demo", "give another directory with --dir"
+            )
         for old in (self.data, self.session):
             shutil.rmtree(old, ignore_errors=True)
         self.directory.mkdir(parents=True, exist_ok=True)

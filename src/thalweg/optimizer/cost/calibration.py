@@ -12,7 +12,8 @@ class Constants:
     row: add a row to an instance. combine: read a (key, instance) row of a source once. total: add a (key, instance) row
     to a running total, in order of time. exchange: send a (key, instance) row made before the exchange. value: move one
     value of a holistic partial aggregate. step: run a step in a batch. opened: keep a derived window at hand for others that
-    are computed from it.
+    are computed from it, in a batch in which one of its instances ends. state: keep a (key, instance) row from a batch to the next;
+    all of them are read in one batch when the longest window that is made of them ends, so it stands for the longest batch too.
     A factor window is not considered if its (key, instance) rows are more than the part `compression` of the rows in it. With
     no statistics, if its slide is less than the part `finest` of the smallest slide asked for, and than `narrowest` microseconds.
     """
@@ -24,6 +25,7 @@ class Constants:
     value: float = 0.2
     step: float = 50_000.0
     opened: float = 150_000.0
+    state: float = 0.02
     compression: float = 0.5
     finest: float = 0.05
     narrowest: int = 100_000

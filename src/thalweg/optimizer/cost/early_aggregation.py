@@ -31,7 +31,9 @@ class Stream:
 
     def __post_init__(self) -> None:
         if self.rate < 0 or self.w < 0 or self.g < 1 or not 0 < self.sigma <= 1:
-            raise ValueError(f"rate and w must be at least 0, g at least 1 and sigma in (0, 1], not those of {self}")
+            raise ValueError(
+                f"rate and w must be at least 0, g at least 1 and sigma in (0, 1], not those of {self}"
+            )
 
 
 @dataclass(frozen=True)
@@ -116,16 +118,23 @@ def stream_terms(s: Stream, early: bool, p: Parameters, join: str = HASH) -> Ter
     raise ValueError(f"no join {join!r} among {NESTED_LOOP}, {HASH}")
 
 
-def plan_cost(plan: Plan, streams: Sequence[Stream], p: Parameters, join: str = HASH, cascade: bool = False) -> float:
+def plan_cost(
+    plan: Plan, streams: Sequence[Stream], p: Parameters, join: str = HASH, cascade: bool = False
+) -> float:
     """Equations 5 to 12, for any number of streams."""
     terms = [stream_terms(s, early, p, join) for s, early in zip(streams, plan, strict=True)]
     iau = 2 * alpha(streams) / B_g(streams, p) * p.Ug
     return generic_cost([s.rate for s in streams], terms, iau, cascade)
 
 
-def costs(streams: Sequence[Stream], p: Parameters | None = None, join: str = HASH, cascade: bool = False) -> dict[str, float]:
+def costs(
+    streams: Sequence[Stream], p: Parameters | None = None, join: str = HASH, cascade: bool = False
+) -> dict[str, float]:
     """What each of the 2^m plans costs, by its name."""
-    return {plan_name(plan): plan_cost(plan, streams, p or Parameters(), join, cascade) for plan in all_plans(len(streams))}
+    return {
+        plan_name(plan): plan_cost(plan, streams, p or Parameters(), join, cascade)
+        for plan in all_plans(len(streams))
+    }
 
 
 def all_plans(m: int) -> tuple[Plan, ...]:

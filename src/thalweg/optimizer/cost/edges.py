@@ -85,4 +85,8 @@ def priced(step: Step, weigh: Weigh) -> float:
     if step.source is None:
         return w1.root
     w2 = weigh(step.source, False)
-    return prefix_cost(w1, w2) if step.how == "prefix" else w1.times * (step.combined * w2.reads + w1.moves) + w1.fixed
+    return (
+        prefix_cost(w1, w2)
+        if step.how == "prefix"
+        else w1.times * (step.combined * w2.reads + w1.moves) + w1.fixed
+    )

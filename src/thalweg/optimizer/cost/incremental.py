@@ -30,7 +30,9 @@ class Windows:
 
     def __post_init__(self) -> None:
         if min(self.alpha, self.beta, self.setA, self.setB) < 0 or self.M < 1 or not 0 <= self.sigma <= 1:
-            raise ValueError(f"counts must be at least 0, M at least 1 and sigma in [0, 1], not those of {self}")
+            raise ValueError(
+                f"counts must be at least 0, M at least 1 and sigma in [0, 1], not those of {self}"
+            )
 
 
 def ic_time(v: Windows, C: float = 1.0, Cw: float = 0.0) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import expm1
 
-from thalweg.model.query import Query
+from thalweg.model.query import PASSING, Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.partners import Partners
 from thalweg.plan.join_order import Order, inputs_met
@@ -68,7 +68,8 @@ def held_of(query: Query, number: int, early: bool, s: InputStatistics, batch: f
     if not given.is_stream:
         rows = distinct(s.rows, s.sets) if early else s.rows
         return Held(0.0, 0.0, 0.0, rows, rows, 0.0, early)
-    length = given.length / SECOND if given.length is not None else max(3_600.0, 100 * step)
+    endless = 0.0 if given.kind == PASSING else max(3_600.0, 100 * step)
+    length = given.length / SECOND if given.length is not None else endless
     if not early:
         return Held(s.rate, s.rate, s.rate * slot, s.rate * length, s.rate * step, length / slot, False)
     piece = min(slot, batch)
@@ -127,7 +128,9 @@ class CostedJoin:
     @property
     def viewed_apart(self) -> float:
         """What is kept, put into the windows of an instant once for every stream that changes."""
-        return sum(viewed(h, rows, self.constants) for h, rows in zip(self.held, self.apart, strict=True)) * len(self.streams)
+        return sum(
+            viewed(h, rows, self.constants) for h, rows in zip(self.held, self.apart, strict=True)
+        ) * len(self.streams)
 
     def pairs(self, rows: list[float], fresh: int | None) -> float:
         """Joined rows of so many of each input, where `fresh` has new ones: partners are those of the same key, or any that the other
@@ -136,8 +139,8 @@ class CostedJoin:
 
     def cost(self, rows: list[float], fresh: int | None) -> float:
         """Finding the partners of so many rows of each input, and adding what is found to groups."""
-        c, found = self.constants, self.partners.cost(rows, self._met(fresh))
-        return found + self.pairs(rows, fresh) * (c.pair + (c.weigh if any(h.early for h in self.held) else 0.0))
+        c, (found, pairs) = self.constants, self.partners.found(rows, self._met(fresh))
+        return found + pairs * (c.pair + (c.weigh if any(h.early for h in self.held) else 0.0))
 
     def _met(self, fresh: int | None) -> tuple[int, ...]:
         return inputs_met(self.order, fresh, len(self.held))

@@ -34,11 +34,19 @@ def crd(sets: Sequence[T], common: Callable[[Sequence[T]], float], total: float)
     """
     if len(sets) > FEW:
         return total * union(common([s]) / total for s in sets)
-    terms = ((-1) ** (n + 1) * common(some) for n in range(1, len(sets) + 1) for some in combinations(sets, n))
+    terms = (
+        (-1) ** (n + 1) * common(some) for n in range(1, len(sets) + 1) for some in combinations(sets, n)
+    )
     return float(sum(terms))
 
 
-def paper_cost(rows: tuple[float, float], keys: tuple[float, float], results: float, indexed: tuple[bool, bool], sink: bool) -> float:
+def paper_cost(
+    rows: tuple[float, float],
+    keys: tuple[float, float],
+    results: float,
+    indexed: tuple[bool, bool],
+    sink: bool,
+) -> float:
     """Equation 2: COST(S1 join S2) = bi1 Crd(S1) + bi2 Crd(S2) + min(DistKeyS1, DistKeyS2) + bm Crd(S1 join S2).
 
     >>> paper_cost((100, 50), (10, 20), 500, (True, True), True)
@@ -57,7 +65,9 @@ def union(shares: Iterable[float]) -> float:
     return 1 - prod(1 - s for s in shares)
 
 
-def groups_of(items: Sequence[T], together: Callable[[Sequence[T]], float], apart: Callable[[T], float], most: int) -> list[list[T]]:
+def groups_of(
+    items: Sequence[T], together: Callable[[Sequence[T]], float], apart: Callable[[T], float], most: int
+) -> list[list[T]]:
     """Items in groups (figure 7a): each joins the first group that costs less with it than without it and it alone. Where many together
     cost clearly less than all of them apart, that is one look.
 
@@ -68,7 +78,9 @@ def groups_of(items: Sequence[T], together: Callable[[Sequence[T]], float], apar
     return [group for chunk in chunks for group in _grouped(chunk, together, apart)]
 
 
-def _grouped(items: list[T], together: Callable[[Sequence[T]], float], apart: Callable[[T], float]) -> list[list[T]]:
+def _grouped(
+    items: list[T], together: Callable[[Sequence[T]], float], apart: Callable[[T], float]
+) -> list[list[T]]:
     if together(items) <= sum(apart(i) for i in items) / CLEARLY:
         return [items]
     found: list[list[T]] = []

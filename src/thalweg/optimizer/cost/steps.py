@@ -7,6 +7,7 @@ reads (key, instance) rows of its source: of t time units there are as many as d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
@@ -42,7 +43,9 @@ def distinct_keys(statistics: WindowStatistics, micros: float) -> float:
     return statistics.keys * (1 - exp(-statistics.rate * micros / SECOND / statistics.keys))
 
 
-def engine_weights(statistics: WindowStatistics, constants: Constants, traits: Traits, size: int = 1) -> Weigh:
+def engine_weights(
+    statistics: WindowStatistics, constants: Constants, traits: Traits, size: int = 1
+) -> Weigh:
     """The engine's cost for windows counted in units of `size` microseconds."""
     batch = statistics.batch / size
     events = statistics.rate * statistics.batch / SECOND
@@ -54,7 +57,9 @@ def engine_weights(statistics: WindowStatistics, constants: Constants, traits: T
         updates = events * w.range / w.slide
         rows = distinct_keys(statistics, w.range * size)
         # A batch touches (batch + r) / s instances, each in at most min(batch, r) of its length.
-        sent = min(updates, (batch + w.range) / w.slide * distinct_keys(statistics, min(batch, w.range) * size))
+        sent = min(
+            updates, (batch + w.range) / w.slide * distinct_keys(statistics, min(batch, w.range) * size)
+        )
         root = updates * (constants.row + value) + sent * constants.exchange + constants.step
         moves = value * statistics.rate * w.range * size / SECOND
         # A step has work only in batches in which an instance ends.
@@ -74,25 +79,63 @@ def compresses(w: Window, statistics: WindowStatistics, constants: Constants, si
     return distinct_keys(statistics, micros) <= constants.compression * statistics.rate * micros / SECOND
 
 
-def engine_cost(forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None) -> float:
+def engine_cost(
+    forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None
+) -> float:
     """The cost of a plan per batch, in hash-aggregate updates."""
     return sum(e.cost for e in estimates(forest, traits, statistics, constants))
 
 
-def opened_cost(forest: Forest, opened: float) -> float:
-    """What the derived windows that others read cost beyond their steps."""
-    sources = {s.source for s in forest}
-    return opened * sum(1 for s in forest if s.source is not None and s.window in sources)
+def opened_cost(w: Window, batch: float, opened: float) -> float:
+    """What a derived window that others read costs beyond its step: it is handed on in the batches in which an instance ends.
+
+    >>> opened_cost(Window(60, 60), 60, 100.0), opened_cost(Window(3600, 3600), 60, 96.0), opened_cost(Window(1, 1), 60, 100.0)
+    (100.0, 1.6, 100.0)
+    """
+    return opened * min(1.0, batch / w.slide)
 
 
-def estimates(forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None) -> tuple[StepEstimate, ...]:
+def kept_rows(step: Step, forest: Forest, statistics: WindowStatistics, size: int = 1) -> float:
+    """Rows of state of a step: an instance from the rows is kept while it is open, and any while a longer one that reads it is."""
+    kept = max(
+        [
+            step.window.range if step.source is None else 0,
+            *(u.window.range for u in forest.users(step.window)),
+        ]
+    )
+    return kept / step.window.slide * distinct_keys(statistics, step.window.range * size)
+
+
+def keeping(
+    statistics: WindowStatistics, constants: Constants, size: int = 1
+) -> Callable[[Window, float], float]:
+    """What it costs per batch to keep the instances of a window for so many units."""
+    return lambda w, length: constants.state * length / w.slide * distinct_keys(statistics, w.range * size)
+
+
+def beside_steps(forest: Forest, statistics: WindowStatistics, constants: Constants, size: int = 1) -> float:
+    """What a plan costs per batch beyond its steps: what is handed from one window to another, and state."""
+    sources, batch = {s.source for s in forest}, statistics.batch / size
+    opened = sum(
+        opened_cost(s.window, batch, constants.opened)
+        for s in forest
+        if s.source is not None and s.window in sources
+    )
+    return opened + constants.state * sum(kept_rows(s, forest, statistics, size) for s in forest)
+
+
+def estimates(
+    forest: Forest, traits: Traits, statistics: WindowStatistics, constants: Constants | None = None
+) -> tuple[StepEstimate, ...]:
     """What each step of a plan is expected to read, make, keep and cost per batch."""
     constants = constants or Constants()
     weigh = engine_weights(statistics, constants, traits)
-    return tuple(_estimate(s, forest, statistics, weigh, constants.opened) for s in forest)
+    return tuple(_estimate(s, forest, statistics, weigh, constants) for s in forest)
 
 
-def _estimate(step: Step, forest: Forest, statistics: WindowStatistics, weigh: Weigh, opened: float) -> StepEstimate:
+def _estimate(
+    step: Step, forest: Forest, statistics: WindowStatistics, weigh: Weigh, constants: Constants
+) -> StepEstimate:
     w, batch = step.window, statistics.batch
     rows = distinct_keys(statistics, w.range)
     if step.source is None:
@@ -101,8 +144,8 @@ def _estimate(step: Step, forest: Forest, statistics: WindowStatistics, weigh: W
         rows_in = batch / step.source.slide * distinct_keys(statistics, step.source.range)
     else:
         rows_in = batch / w.slide * step.combined * distinct_keys(statistics, step.source.range)
-    # An instance from the rows is kept while it is open, and any while a longer one that reads it is.
-    users = forest.users(w)
-    kept = max([w.range if step.source is None else 0, *(u.window.range for u in users)])
-    cost = priced(step, weigh) + (opened if users and step.source is not None else 0.0)
-    return StepEstimate(step, rows_in, batch / w.slide * rows, kept / w.slide * rows, cost)
+    kept = kept_rows(step, forest, statistics)
+    opened = opened_cost(w, batch, constants.opened) if step.source is not None and forest.users(w) else 0.0
+    return StepEstimate(
+        step, rows_in, batch / w.slide * rows, kept, priced(step, weigh) + opened + constants.state * kept
+    )

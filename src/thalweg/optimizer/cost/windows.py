@@ -62,7 +62,10 @@ def step_cost(step: Step, r: int, eta: int | Fraction = 1) -> Fraction:
 def benefit(wf: Window, w: Window, downstream: Collection[Window], r: int) -> Fraction:
     """delta_f of equation 2: what is saved when Wf is put between W and its downstream windows."""
     nf, kf, kw = recurrence_count(wf, r), Fraction(wf.range, wf.slide), Fraction(w.range, w.slide)
-    saved = sum(recurrence_count(wj, r) / nf * (kf - Fraction(wj.range, wf.slide) + Fraction(wj.range, w.slide) - kw) for wj in downstream)
+    saved = sum(
+        recurrence_count(wj, r) / nf * (kf - Fraction(wj.range, wf.slide) + Fraction(wj.range, w.slide) - kw)
+        for wj in downstream
+    )
     return nf * (saved - (1 + Fraction(wf.range, w.slide) - kw))
 
 
@@ -82,14 +85,16 @@ def no_worse(rf: int, other: int, rw: int, lam: Fraction) -> bool:
     return rf * (lam - Fraction(other, rw)) >= other * (lam - Fraction(rf, rw))
 
 
-def paper_weights(r: int, traits: Traits) -> Weigh:
-    """The paper's cost for the search, divided by R since R may be too long for a float.
+def paper_weights(r: int, traits: Traits, eta: float = 1.0) -> Weigh:
+    """The paper's cost for the search, at eta events per unit, divided by R since R may be too long for a float.
 
     A holistic aggregate processes every event of an instance, wherever it comes from.
     """
 
     def weigh(w: Window, factor: bool) -> Vertex:
         times = float(recurrence_count(w, r) / r)
-        return Vertex(w, times, 1.0, 1.0, float(w.range) if traits.holistic else 0.0, 0.0, times * w.range, factor)
+        return Vertex(
+            w, times, 1.0, 1.0, eta * w.range if traits.holistic else 0.0, 0.0, times * eta * w.range, factor
+        )
 
     return weigh

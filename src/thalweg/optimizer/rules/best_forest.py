@@ -24,10 +24,18 @@ SMALL, STATES = 5, 1_000
 ROUNDS = 3
 
 
-def best_forest(windows: Collection[Window], weigh: Weigh, worthwhile: Worthwhile, edges: Edges, seed: Collection[Window] = ()) -> Forest:
+def best_forest(
+    windows: Collection[Window],
+    weigh: Weigh,
+    worthwhile: Worthwhile,
+    edges: Edges,
+    seed: Collection[Window] = (),
+) -> Forest:
     """The cheapest plan found; `seed` are the factor windows of another plan, which the search may start from."""
     asked = [weigh(w, False) for w in windows]
-    candidates = set(filter(worthwhile, _candidates(windows, worthwhile, edges))).union(seed).difference(windows)
+    candidates = (
+        set(filter(worthwhile, _candidates(windows, worthwhile, edges))).union(seed).difference(windows)
+    )
     graph = ways([*asked, *_promising(asked, candidates, weigh, edges)], edges)
     chosen = min((improve(graph, start) for start in _starts(graph, windows, seed)), key=graph.cost)
     if edges.features.search and len(asked) <= SMALL:
@@ -75,12 +83,18 @@ def _promising(asked: list[Vertex], candidates: Iterable[Window], weigh: Weigh, 
     return found
 
 
-def _chained(graph: Ways, chosen: frozenset[int], weigh: Weigh, worthwhile: Worthwhile, edges: Edges) -> Forest:
+def _chained(
+    graph: Ways, chosen: frozenset[int], weigh: Weigh, worthwhile: Worthwhile, edges: Edges
+) -> Forest:
     """Long steps are split into chains, whose links any window may use, as long as that makes the plan cheaper."""
     for _ in range(ROUNDS if edges.features.chains else 0):
         present = [graph.vertices[i] for i in chosen]
         known = {v.window for v in present}
-        new = {f for step in graph.forest(chosen, edges) for f in chain(step.window, step.source, weigh, worthwhile, edges)} - known
+        new = {
+            f
+            for step in graph.forest(chosen, edges)
+            for f in chain(step.window, step.source, weigh, worthwhile, edges)
+        } - known
         wider = ways([*present, *(weigh(f, True) for f in sorted(new))], edges)
         better = improve(wider, [i for i, v in enumerate(wider.vertices) if v.factor])
         if wider.cost(better) >= graph.cost(chosen) * (1 - 1e-9):

@@ -36,8 +36,10 @@ def hops(asked: Collection[Window]) -> set[Window]:
     if all(w.tumbling for w in asked):
         return set()
     longest = max(w.range for w in asked)
-    lattices = _common((w.slide, w.offset) for w in asked) + _common((w.grain, w.offset % w.grain) for w in asked)
-    return {Window(k * g, g, o) for g, o in lattices for k in MULTIPLES if k * g < longest}
+    lattices = _common((w.slide, w.offset) for w in asked) + _common(
+        (w.grain, w.offset % w.grain) for w in asked
+    )
+    return {Window(k * g, g, o) for g, o in lattices for k in MULTIPLES if k * g <= longest}
 
 
 def links(w: Window, source: Window | None, traits: Traits) -> Iterator[Window]:
@@ -58,12 +60,20 @@ def links(w: Window, source: Window | None, traits: Traits) -> Iterator[Window]:
                 yield Window(r, w.slide, w.offset)
 
 
-def links_of_links(windows: Collection[Window], sources: Collection[Window], traits: Traits, most: int) -> set[Window]:
+def links_of_links(
+    windows: Collection[Window], sources: Collection[Window], traits: Traits, most: int
+) -> set[Window]:
     """Links between windows and sources, links between these and sources, and so on, about `most` of them."""
     found: set[Window] = set()
     frontier = windows
     while frontier and len(found) < most and len(frontier) * len(sources) < 8 * most:
-        new = {f for w in frontier for p in (None, *sources) if p is None or p.range < w.range for f in links(w, p, traits)}
+        new = {
+            f
+            for w in frontier
+            for p in (None, *sources)
+            if p is None or p.range < w.range
+            for f in links(w, p, traits)
+        }
         frontier = new - found
         found |= frontier
     return found

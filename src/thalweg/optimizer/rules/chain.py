@@ -12,7 +12,9 @@ Worthwhile = Callable[[Window], bool]
 """Whether a factor window is worth considering at all."""
 
 
-def chain(w: Window, source: Window | None, weigh: Weigh, worthwhile: Worthwhile, edges: Edges) -> list[Window]:
+def chain(
+    w: Window, source: Window | None, weigh: Weigh, worthwhile: Worthwhile, edges: Edges
+) -> list[Window]:
     """The factor windows that make one step, from a source or from the rows, cheapest by itself: the best one, and between again.
 
     W<3600,1> from W<1,1> combines 3600 instances; through seven links it takes 24:
@@ -26,7 +28,9 @@ def chain(w: Window, source: Window | None, weigh: Weigh, worthwhile: Worthwhile
     w1, w2 = weigh(w, False), None if source is None else weigh(source, False)
     least, best = _cost(w1, w2, edges), None
     for f in dict.fromkeys(links(w, source or Window(w.grain, w.grain, w.offset), edges.traits)):
-        if worthwhile(f) and (cost := edges.cost(w1, wf := weigh(f, True)) + _cost(wf, w2, edges)) < least * (1 - 1e-9):
+        if worthwhile(f) and (cost := edges.cost(w1, wf := weigh(f, True)) + _cost(wf, w2, edges)) < least * (
+            1 - 1e-9
+        ):
             least, best = cost, f
     if best is None:
         return []

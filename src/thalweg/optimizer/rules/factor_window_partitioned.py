@@ -26,9 +26,13 @@ def factor_window_partitioned(w: Window, downstream: Sequence[Window], r: int) -
     lam = lambda_(downstream, r)
     offset = downstream[0].offset
     rd = gcd(*(length for wj in downstream for length in (wj.range, wj.slide, wj.offset - offset)))
-    candidates = [Window(w.range * d, w.range * d, offset) for d in reversed(divisors(rd // w.range)) if d > 1]
+    candidates = [
+        Window(w.range * d, w.range * d, offset) for d in reversed(divisors(rd // w.range)) if d > 1
+    ]
     helpful = [wf for wf in candidates if factor_window_helps(wf, w, downstream, lam, r)]
-    independent = [wf for wf in helpful if not any(other != wf and partitioned_by(other, wf) for other in helpful)]
+    independent = [
+        wf for wf in helpful if not any(other != wf and partitioned_by(other, wf) for other in helpful)
+    ]
     best: Window | None = None
     for wf in independent:
         if best is None or no_worse(wf.range, best.range, w.range, lam):

@@ -56,7 +56,10 @@ def _replaced(graph: Ways, chosen: frozenset[int]) -> frozenset[int]:
     least, best = graph.cost(chosen), chosen
     for f in factors:
         paid = _paid(graph, chosen - {f})
-        gain, c = max(((_gain(graph, c, paid), c) for c in range(len(graph.vertices)) if c not in chosen), default=(0.0, f))
+        gain, c = max(
+            ((_gain(graph, c, paid), c) for c in range(len(graph.vertices)) if c not in chosen),
+            default=(0.0, f),
+        )
         if (cost := sum(paid.values()) - gain) < least:
             least, best = cost, chosen - {f} | {c}
     return best

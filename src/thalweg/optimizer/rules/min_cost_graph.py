@@ -22,7 +22,10 @@ def min_cost_graph(graph: WindowCoverageGraph, asked: Set[Window], eta: int = 1)
     >>> [(s.window.range, s.source and s.source.range) for s in min_cost_graph(window_coverage_graph(windows, covered_by), windows)]
     [(20, None), (30, None), (40, 20)]
     """
-    steps = [_cheapest(w, graph.upstream.get(w, ()), w not in asked, eta) for w in sorted(graph.windows, reverse=True)]
+    steps = [
+        _cheapest(w, graph.upstream.get(w, ()), w not in asked, eta)
+        for w in sorted(graph.windows, reverse=True)
+    ]
     needed = set(asked)
     kept = []
     for step in steps:

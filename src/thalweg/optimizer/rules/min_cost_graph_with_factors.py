@@ -22,7 +22,9 @@ def min_cost_graph_with_factors(windows: Set[Window], related: Relation, eta: in
     [(10, None, True), (20, 10, False), (30, 10, False), (40, 20, False)]
     """
     r = period(windows)
-    find_best_factor_window = factor_window_partitioned if related is partitioned_by else factor_window_covered
+    find_best_factor_window = (
+        factor_window_partitioned if related is partitioned_by else factor_window_covered
+    )
     graph = window_coverage_graph(windows, related)
     with_root = augmented(graph)
     edges: set[Edge] = set()

@@ -48,7 +48,12 @@ class Ways:
     def forest(self, chosen: Collection[int], edges: Edges) -> Forest:
         """The plan that computes the chosen windows."""
         sources = {i: self.cheapest(i, chosen)[1] for i in sorted(chosen)}
-        return Forest(tuple(edges.step(self.vertices[i], None if j == ROWS else self.vertices[j]) for i, j in sources.items()))
+        return Forest(
+            tuple(
+                edges.step(self.vertices[i], None if j == ROWS else self.vertices[j])
+                for i, j in sources.items()
+            )
+        )
 
 
 def ways(vertices: Iterable[Vertex], edges: Edges) -> Ways:

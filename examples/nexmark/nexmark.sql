@@ -1,0 +1,78 @@
+-- Queries of the Nexmark benchmark over generated data. First:
+--   thalweg generate nexmark --events 300000 --rate 1 --out data/nexmark
+-- (one event a second, so that there are days to count by), then:
+--   thalweg run examples/nexmark/nexmark.sql --available-now
+-- docs/sql.md has a table of which of them run as Flink's Nexmark has them, and what of others is another here.
+
+CREATE STREAM person_events (id BIGINT, name STRING, email STRING, credit_card STRING, city STRING, state STRING, at TIMESTAMP)
+  WITH (format = 'parquet', path = 'data/nexmark/person', time = 'at', files_per_batch = 4);
+CREATE STREAM auction_events
+  (id BIGINT, item_name STRING, description STRING, initial_bid BIGINT, reserve BIGINT, expires TIMESTAMP, seller BIGINT, category BIGINT, at TIMESTAMP)
+  WITH (format = 'parquet', path = 'data/nexmark/auction', time = 'at', files_per_batch = 4);
+CREATE STREAM bid_events (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, at TIMESTAMP)
+  WITH (format = 'parquet', path = 'data/nexmark/bid', time = 'at', files_per_batch = 4);
+
+-- The names that the benchmark gives the columns; it fills `extra` with anything.
+CREATE VIEW person AS
+  SELECT id, name, email AS emailAddress, credit_card AS creditCard, city, state, at AS dateTime, MD5(name) AS extra FROM person_events;
+CREATE VIEW auction AS
+  SELECT id, item_name AS itemName, description, initial_bid AS initialBid, reserve, at AS dateTime, expires, seller, category,
+    MD5(description) AS extra FROM auction_events;
+CREATE VIEW bid AS SELECT auction, bidder, price, channel, url, at AS dateTime, MD5(url) AS extra FROM bid_events;
+
+-- Rows of one stream, word for word.
+CREATE QUERY q0 AS SELECT auction, bidder, price, dateTime, extra FROM bid;
+CREATE QUERY q1 AS SELECT auction, bidder, 0.908 * price as price, dateTime, extra FROM bid;
+CREATE QUERY q2 AS SELECT auction, price FROM bid WHERE MOD(auction, 123) = 0;
+CREATE QUERY q10 AS
+  SELECT auction, bidder, price, dateTime, extra, DATE_FORMAT(dateTime, 'yyyy-MM-dd'), DATE_FORMAT(dateTime, 'HH:mm') FROM bid;
+CREATE QUERY q21 AS
+  SELECT auction, bidder, price, channel,
+    CASE LOWER(channel) WHEN 'apple' THEN '0' WHEN 'google' THEN '1' WHEN 'facebook' THEN '2' WHEN 'baidu' THEN '3'
+      ELSE REGEXP_EXTRACT(url, '(&|^)channel_id=([^&]*)', 2) END AS channel_id
+  FROM bid
+  WHERE REGEXP_EXTRACT(url, '(&|^)channel_id=([^&]*)', 2) IS NOT NULL OR LOWER(channel) IN ('apple', 'google', 'facebook', 'baidu');
+CREATE QUERY q22 AS
+  SELECT auction, bidder, price, channel, SPLIT_INDEX(url, '/', 3) AS dir1, SPLIT_INDEX(url, '/', 4) AS dir2, SPLIT_INDEX(url, '/', 5) AS dir3
+  FROM bid;
+
+-- Joins without an end: each stream says so.
+CREATE QUERY q3 AS
+  SELECT p.name, p.city, p.state, a.id FROM auction AS a [UNBOUNDED] INNER JOIN person AS p [UNBOUNDED] ON a.seller = p.id
+  WHERE a.category = 10 AND p.state IN ('OR', 'ID', 'CA');
+CREATE QUERY q20 AS
+  SELECT b.auction, b.bidder, b.price, b.channel, b.dateTime, a.itemName, a.expires, a.seller
+  FROM bid AS b [UNBOUNDED] INNER JOIN auction AS a [UNBOUNDED] ON b.auction = a.id WHERE a.category = 10;
+
+-- People who open an auction in the window in which they came: a join of windows, grouped so that each is there once.
+-- (The benchmark shows the start of the window, which is ten seconds before its end.)
+CREATE QUERY q8 AS
+  SELECT p.id, p.name, window_end
+  FROM person AS p [TUMBLE 10 SECONDS] JOIN auction AS a [TUMBLE 10 SECONDS] ON p.id = a.seller GROUP BY p.id, p.name;
+
+-- A function of the user's is written out.
+CREATE QUERY q14 AS
+  SELECT auction, bidder, 0.908 * price AS price,
+    CASE WHEN HOUR(dateTime) BETWEEN 8 AND 18 THEN 'dayTime' WHEN HOUR(dateTime) <= 6 OR HOUR(dateTime) >= 20 THEN 'nightTime'
+      ELSE 'otherTime' END AS bidTimeType,
+    dateTime, LENGTH(extra) - LENGTH(REPLACE(extra, 'c', '')) AS c_counts
+  FROM bid WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000;
+
+-- Counts by day: a day is a window, and is given out when it is over.
+CREATE QUERY q15 AS
+  SELECT DATE_FORMAT(window_start, 'yyyy-MM-dd') AS day, COUNT(*) AS total_bids,
+    COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids,
+    COUNT(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bids,
+    COUNT(*) FILTER (WHERE price >= 1000000) AS rank3_bids,
+    COUNT(DISTINCT bidder) AS total_bidders, COUNT(DISTINCT bidder) FILTER (WHERE price < 10000) AS rank1_bidders,
+    COUNT(DISTINCT auction) AS total_auctions, COUNT(DISTINCT auction) FILTER (WHERE price < 10000) AS rank1_auctions
+  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(dateTime), INTERVAL '1' DAY)) GROUP BY window_start, window_end;
+CREATE QUERY q16 AS
+  SELECT channel, DATE_FORMAT(window_start, 'yyyy-MM-dd') AS day, MAX(DATE_FORMAT(dateTime, 'HH:mm')) AS minute, COUNT(*) AS total_bids,
+    COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids, COUNT(DISTINCT bidder) AS total_bidders, COUNT(DISTINCT auction) AS total_auctions
+  FROM bid GROUP BY channel, TUMBLE '1 day';
+CREATE QUERY q17 AS
+  SELECT auction, DATE_FORMAT(window_start, 'yyyy-MM-dd') AS day, COUNT(*) AS total_bids,
+    COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids, MIN(price) AS min_price, MAX(price) AS max_price, AVG(price) AS avg_price,
+    SUM(price) AS sum_price
+  FROM bid GROUP BY auction, TUMBLE '1 day';

@@ -1,0 +1,150 @@
+"""Why the plan of a session changed, and what each change brought."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from thalweg.engine.beside import Beside
+from thalweg.engine.workload import Workload
+from thalweg.errors import EnvironmentProblem
+from thalweg.model.query import Query
+from thalweg.model.recorded import Failure
+from thalweg.optimizer.predicting import predicted
+from thalweg.optimizer.retiring import is_retired
+from thalweg.plan.nodes import Plan
+from thalweg.state.runs import now_text
+from thalweg.state.switches import MEASURED, Switch, Switches, read, with_time, write
+from thalweg.statistics.known import Known
+
+STATISTICS, SETTINGS, ASKED = "statistics", "settings", "asked for"
+_log = logging.getLogger("thalweg")
+UNPRICED = 32
+"""Changes that may wait for their costs; of more, the oldest have none."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What a plan was made by: the queries that were planned again, why, what was set, and what is known of streams."""
+
+    replanned: frozenset[str] = frozenset()
+    why: str = ""
+    settings: tuple[str, ...] = ()
+    known: Known | None = None
+
+
+def reason_of(old: Plan, workload: Workload, better: frozenset[str], asked: bool, known: Known) -> Reason:
+    """Why queries that go on are planned again: by what was set, as somebody wished, or by what batches saw."""
+    before, now = dict(old.settings), dict(workload.settings)
+    changed = [f"{k} = {now[k]}" for k in now if before.get(k) != now[k]] + [
+        f"{k} as by default" for k in before if k not in now
+    ]
+    going_on = frozenset(q.name for q in workload.queries) if asked else better
+    why = (SETTINGS if changed else ASKED) if asked else STATISTICS if better else ""
+    return Reason(going_on, why, tuple(changed) if old.queries else (), known)
+
+
+def switch_of(batch: int, old: Plan, new: Plan, reason: Reason, failed: Iterable[Failure]) -> Switch | None:
+    """What a batch changes; None where a plan has only come to its end."""
+    before, after, stopped = _live(old), _live(new), {f.query.name: f.message for f in failed}
+    replaced = tuple(n for n, q in after.items() if n in before and before[n].meaning != q.meaning)
+    found = Switch(
+        batch=batch,
+        at=now_text(),
+        created=tuple(n for n in after if n not in before),
+        dropped=tuple(n for n in before if n not in after and n not in stopped),
+        replaced=replaced,
+        failed=tuple(f"{name}: {message}" for name, message in stopped.items()),
+        replanned=tuple(n for n in after if n in reason.replanned and n in before and n not in replaced),
+        why=reason.why,
+        settings=reason.settings,
+    )
+    return found if found.what else None
+
+
+def _priced(switch: Switch, old: Plan, new: Plan, known: Known) -> Switch:
+    before, after = predicted(old, known), predicted(new, known)
+    return replace(
+        switch,
+        updates=(round(before.updates, 3), round(after.updates, 3)),
+        join_ms=(round(before.millis, 6), round(after.millis, 6)),
+    )
+
+
+def _with_costs(switch: Switch, priced: Switch) -> Switch:
+    """A change with its costs, if these are its own."""
+    return (
+        replace(switch, updates=priced.updates, join_ms=priced.join_ms)
+        if switch.batch == priced.batch
+        else switch
+    )
+
+
+def _live(plan: Plan) -> dict[str, Query]:
+    return {q.name: q for q in plan.queries if not is_retired(q.name)}
+
+
+class Chronicle:
+    """The last changes of a session, and the times of batches since the last of them. What they cost is found out beside the batches."""
+
+    def __init__(self, root: Path, batch: int) -> None:
+        self._root, self._turn = root, threading.Lock()
+        self.switches = read(root, batch)
+        self._unpriced: deque[tuple[Switch, Plan, Plan, Known]] = deque(maxlen=UNPRICED)
+        self._pricing = Beside(self._price, "thalweg-pricing")
+        self._times: deque[float] = deque(maxlen=MEASURED)
+        self._is_measured = not self.switches or self.switches[-1].after_ms is not None
+
+    def note(self, switch: Switch, old: Plan, new: Plan, known: Known | None) -> None:
+        """Write a change down, before its batch is committed; one that was noted for the same batch never was."""
+        switch = replace(switch, before_ms=median(self._times) if self._times else None)
+        with self._turn:
+            earlier = tuple(s for s in self.switches if s.batch < switch.batch)
+            self.switches = write(self._root, (*earlier, switch))
+        self._times.clear()
+        self._is_measured = False
+        if known is not None:
+            self._unpriced.append((switch, old, new, known))
+            self._pricing.ask()
+
+    def settle(self) -> None:
+        """Wait until all changes have their costs."""
+        self._pricing.settle()
+
+    def _price(self) -> None:
+        while self._unpriced:
+            switch, old, new, known = self._unpriced.popleft()
+            try:
+                priced = _priced(switch, old, new, known)
+            except Exception:  # what a change costs must end nothing
+                _log.exception("the cost of a change is not known")
+                continue
+            with self._turn:
+                self.switches = self._written(tuple(_with_costs(s, priced) for s in self.switches))
+
+    def _written(self, switches: Switches) -> Switches:
+        """Keep what was found out later; it is for people, and the next batch will meet the disk too."""
+        with suppress(EnvironmentProblem, OSError):
+            write(self._root, switches)
+        return switches
+
+    def took(self, batch: int, seconds: float, rows: int) -> None:
+        """A batch was committed. The first with a change is left out: it also made the change."""
+        if not rows or (self.switches and self.switches[-1].batch == batch):
+            return
+        self._times.append(round(seconds * 1000, 1))
+        if self._is_measured:
+            return
+        with self._turn:
+            self.switches, self._is_measured = (
+                with_time(self.switches, median(self._times)),
+                len(self._times) == MEASURED,
+            )
+            if self._is_measured:
+                self._written(self.switches)

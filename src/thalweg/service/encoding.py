@@ -1,0 +1,71 @@
+"""Rows as clients take them: JSON, CSV, Arrow."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+Encoded = tuple[str, bytes]
+
+
+def plain_rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Rows of values as JSON has them: times and decimals as text, what is no finite number as `NaN`, `Infinity`, `-Infinity`.
+
+    >>> plain_rows(pa.table({"at": pa.array([1_000_000], pa.timestamp("us", "UTC")), "v": [float("inf")]}))
+    [('1970-01-01T00:00:01.000000Z', 'Infinity')]
+    """
+    return list(zip(*map(_plain, table.columns), strict=True)) if table.num_columns else []
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = _as_text(pa.chunked_array(column.chunks, column.type)).to_pylist()
+    if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column.drop_null())).as_py():
+        return [v if v is None or isfinite(v) else _NAMES.get(str(v), "NaN") for v in values]
+    return values
+
+
+_NAMES = {"inf": "Infinity", "-inf": "-Infinity"}
+
+
+def _as_text(column: pa.ChunkedArray | pa.Array) -> Any:
+    """A column whose values JSON can have."""
+    kind = column.type
+    if pa.types.is_struct(kind):
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        whole = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+        parts = [_as_text(pc.struct_field(whole, i)) for i in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, names=[f.name for f in kind], mask=whole.is_null())
+    if pa.types.is_timestamp(kind):
+        return pc.replace_substring(column.cast(pa.string()), " ", "T")
+    if pa.types.is_decimal(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
+        return column.cast(pa.string())
+    return column
+
+
+def columns_data(columns: Mapping[str, str]) -> list[dict[str, str]]:
+    """Names and types of columns."""
+    return [{"name": name, "type": kind} for name, kind in columns.items()]
+
+
+def as_csv(table: pa.Table) -> Encoded:
+    """Comma-separated values under a header; a window is two columns."""
+    made = io.BytesIO()
+    pyarrow.csv.write_csv(table.flatten(), made)
+    return "text/csv; charset=utf-8", made.getvalue()
+
+
+def as_arrow(table: pa.Table) -> Encoded:
+    """An Arrow IPC stream."""
+    made = pa.BufferOutputStream()
+    with pa.ipc.new_stream(made, table.schema) as writer:
+        writer.write_table(table)
+    return "application/vnd.apache.arrow.stream", made.getvalue().to_pybytes()
+
+
+FILES: Mapping[str, Callable[[pa.Table], Encoded]] = {"csv": as_csv, "arrow": as_arrow}

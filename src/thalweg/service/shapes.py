@@ -1,0 +1,159 @@
+"""What clients get: the shapes of answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """A column and its type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class QueryView:
+    """A query: how it is, what it asks, since when it counts, what it has found. Times are in UTC; `begins` is per stream, null where rows
+    count from the first on. `recent` are its rows in the last batches, oldest first."""
+
+    name: str
+    status: str
+    sql: str
+    streams: tuple[str, ...]
+    tables: tuple[str, ...]
+    columns: tuple[ColumnView, ...]
+    results: str
+    rows: int
+    late: int
+    rows_per_second: float
+    recent: tuple[int, ...]
+    epoch: int | None
+    begins: dict[str, str | None] | None
+    ended: int | None
+    error: str | None
+    hint: str | None
+
+
+@dataclass(frozen=True)
+class StreamView:
+    """A stream: how it is declared, and what has come of it. `frontier` is the event time below which all rows are known, `lag` how many
+    seconds that is ago."""
+
+    name: str
+    format: str
+    path: str | None
+    time: str
+    watermark: str
+    columns: tuple[ColumnView, ...]
+    queries: tuple[str, ...]
+    rows: int
+    late: int
+    untimed: int
+    bad_rows: int
+    bad_files: int
+    set_aside: tuple[str, ...]
+    frontier: str | None
+    lag: float | None
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A static table."""
+
+    name: str
+    format: str
+    path: str
+    columns: tuple[ColumnView, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong now, or that explains why nothing comes out: what, and what to do. `severity` is `error`, `warning` or
+    `note`; `query` or `stream` is what it is about."""
+
+    severity: str
+    text: str
+    hint: str | None = None
+    query: str | None = None
+    stream: str | None = None
+
+
+@dataclass(frozen=True)
+class StatusView:
+    """The session as a whole. `batch` is the last that was committed, null before the first; rates are those of the last minute."""
+
+    status: str
+    directory: str
+    version: str
+    started: str
+    batch: int | None
+    batch_at: str | None
+    batch_seconds: float | None
+    events_per_second: float
+    rows: int
+    late: int
+    bad_rows: int
+    state_rows: int
+    state_bytes: int
+    lag: float | None
+    queries: int
+    failed: int
+    streams: int
+    tables: int
+    problems: tuple[Problem, ...]
+    settings: dict[str, str]
+
+
+@dataclass(frozen=True)
+class StateView:
+    """A piece of state that a query uses, and who uses it too."""
+
+    id: str
+    stream: str
+    window: str
+    keys: tuple[str, ...]
+    rows: int
+    bytes: int
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QueryDetail:
+    """A query with the state that it uses and its part of the predicted cost: hash-table updates a batch for windows, milliseconds of work
+    a second of stream; what is shared is divided among those who share it. Null where it is in no plan."""
+
+    query: QueryView
+    state: tuple[StateView, ...]
+    cost: dict[str, float] | None
+
+
+@dataclass(frozen=True)
+class BatchView:
+    """What a batch did."""
+
+    batch: int
+    at: float
+    rows: int
+    seconds: float
+    late: int
+    state_rows: int
+    state_bytes: int
+    results: dict[str, int]
+    bad_rows: int
+    bad_files: int
+    lag: float | None
+
+
+@dataclass(frozen=True)
+class ChangeView:
+    """A change of the plan: what was done, predicted cost before and after, and batch times in milliseconds before and after."""
+
+    batch: int
+    at: str
+    what: str
+    updates: tuple[float, float]
+    join_ms: tuple[float, float]
+    before_ms: float | None
+    after_ms: float | None

@@ -1,0 +1,207 @@
+"""Subqueries in FROM, common table expressions and views that filter and project: they become part of the query that reads them.
+
+Their columns are replaced by what these are, their conditions are added to its own, and what they read it reads itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from thalweg.model.stream import Stream
+from thalweg.sql.inputs import Known
+from thalweg.sql.nested_scope import Part, Scope, spread
+from thalweg.sql.plain import check_plain
+from thalweg.sql.refusals import table_references
+from thalweg.sql.source import Source, Span, span_of
+from thalweg.sql.window_tables import without_table_windows
+
+DEEPEST = 100
+"""Levels of nesting: what refers to itself ends here."""
+
+LARGEST = 5000
+"""Nodes of the expressions of a nested SELECT."""
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A SELECT that has a name: a common table expression, or a view with a text of its own."""
+
+    source: Source
+    node: exp.Query
+    named: Mapping[str, Nested]
+    view: str = ""
+
+
+Named = Mapping[str, Nested]
+
+
+def is_nested(select: exp.Select, named: Named) -> bool:
+    """Whether there is something else than streams and tables in FROM."""
+    others = (
+        n
+        for n in _inputs(select)
+        if isinstance(n, exp.Subquery) or n.args.get("windowing") is not None or n.name.lower() in named
+    )
+    return select.args.get("with_") is not None or next(others, None) is not None
+
+
+def unnested(source: Source, select: exp.Select, known: Known, named: Named, depth: int = 0) -> exp.Select:
+    """A SELECT that reads streams and tables only; the tree that is given is changed."""
+    if depth > DEEPEST:
+        raise source.at(select, "the query is nested too deeply", "take it apart")
+    named = {**named, **_common(source, select, named)}
+    select = without_table_windows(source, select)
+    if all(_nested(source, node, named) is None for node in _inputs(select)):
+        return select
+    parts = [_part(source, node, known, named, depth) for node in _inputs(select)]
+    _check_joins(source, select, parts)
+    scope = Scope(source, tuple(_renamed(parts)))
+    scope.replace_columns(select)
+    _read_directly(select, scope.parts)
+    return select
+
+
+def _common(source: Source, select: exp.Select, named: Named) -> dict[str, Nested]:
+    """The common table expressions of a SELECT, each over those before it; they are taken out of it."""
+    found: dict[str, Nested] = {}
+    if (with_ := select.args.get("with_")) is None:
+        return found
+    if with_.args.get("recursive"):
+        raise source.at(with_, "WITH RECURSIVE is not supported", "write the steps one by one")
+    for cte in with_.expressions:
+        if cte.args["alias"].args.get("columns"):
+            raise source.at(cte, "renaming columns in WITH is not supported", "use AS in its SELECT")
+        found[cte.alias.lower()] = Nested(source, cte.this, {**named, **found})
+    select.set("with_", None)
+    return found
+
+
+def _inputs(select: exp.Select) -> Iterator[exp.Expr]:
+    from_ = select.args.get("from_")
+    yield from () if from_ is None else (from_.this, *(j.this for j in select.args.get("joins") or ()))
+
+
+def _nested(source: Source, node: exp.Expr, named: Named) -> Nested | None:
+    """The SELECT that stands in FROM, or that is meant by a name there."""
+    if isinstance(node, exp.Subquery):
+        return Nested(source, node.this, named)
+    is_name = (
+        isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not node.args.get("db")
+    )
+    return named.get(node.name.lower()) if is_name else None
+
+
+def _part(source: Source, node: exp.Expr, known: Known, named: Named, depth: int) -> Part:
+    """What stands under one name in FROM: a stream or table as it is, or a SELECT that becomes part of this one."""
+    if (inner := _nested(source, node, named)) is None:
+        return _base(source, node, known) if isinstance(node, exp.Table) else Part(node, node.alias_or_name)
+    place = (span_of(node) or (0, 1)) if inner.view else None
+    select = check_plain(source, node, inner.source, inner.node.copy())
+    flat = unnested(inner.source, select, known, inner.named, depth + 1)
+    return _nested_part(source, node, inner, flat, known, place)
+
+
+def _nested_part(
+    source: Source, node: exp.Expr, inner: Nested, select: exp.Select, known: Known, place: Span | None
+) -> Part:
+    tables = table_references(inner.source, select)
+    bases = tuple(_base(inner.source, t, known) for t in tables)
+    scope = Scope(inner.source, bases)
+    scope.replace_columns(select)
+    streams = [b for b in bases if b.is_stream]
+    _push_window(source, node, streams)
+    conditions = [j.args["on"] for j in select.args.get("joins") or () if j.args.get("on") is not None]
+    where = select.args.get("where")
+    conditions += [] if where is None else [where.this]
+    if sum(1 for tree in (*conditions, *select.expressions) for _ in tree.walk()) > LARGEST:
+        raise source.at(node, "what is nested here is too large", "take it apart")
+    outputs = {name.lower(): (name, expr) for name, expr in scope.outputs(select)}
+    alias = node.alias or (node.name if isinstance(node, exp.Table) else bases[0].alias)
+    if place is not None:
+        spread(place, *conditions, *(e for _, e in outputs.values()), *tables)
+    return Part(
+        node, alias, (), bases=bases, outputs=outputs, conditions=tuple(conditions), is_view=place is not None
+    )
+
+
+def _base(source: Source, table: exp.Table, known: Known) -> Part:
+    origin = known.either(source, table)
+    return Part(
+        table,
+        table.alias_or_name,
+        tuple(c.name for c in origin.columns),
+        is_stream=isinstance(origin, Stream),
+    )
+
+
+def _push_window(source: Source, node: exp.Expr, streams: list[Part]) -> None:
+    """A window after a nested SELECT is one of the only stream that it reads."""
+    if (window := node.args.get("window")) is None:
+        return
+    if len(streams) != 1:
+        raise source.at(
+            window, "a window of joined rows is not supported", "write a window after each stream inside"
+        )
+    if streams[0].node.args.get("window") is not None:
+        raise source.at(window, "the stream has a window inside already", "keep one of the two")
+    streams[0].node.set("window", window)
+
+
+def _check_joins(source: Source, select: exp.Select, parts: list[Part]) -> None:
+    """Refuse what would be another join if it were written flat."""
+    streams = sum(p.is_stream or any(b.is_stream for b in p.bases) for p in parts)
+    for part in parts:
+        if sum(b.is_stream for b in part.bases) > 1 and streams > 1:
+            raise source.at(
+                part.node,
+                "joined rows can't be joined with another stream",
+                "write one join of all the streams",
+            )
+    for join in select.args.get("joins") or ():
+        if join.args.get("using"):
+            raise source.at(join, "USING with a subquery or a view is not supported", "write ON")
+
+
+def _renamed(parts: list[Part]) -> Iterator[Part]:
+    """Each stream or table under a name of its own: that of the SELECT around it where it is the only one there."""
+    taken = {p.alias.lower() for p in parts}
+    for part in parts:
+        if len(part.bases) == 1:
+            yield part.with_names([part.alias])
+            continue
+        names = []
+        for base in part.bases:
+            free = (
+                n
+                for i in range(len(taken) + 1)
+                if (n := f"{part.alias}_{base.alias}{i or ''}").lower() not in taken
+            )
+            names.append(next(free))
+            taken.add(names[-1].lower())
+        yield part.with_names(names)
+
+
+def _read_directly(select: exp.Select, parts: tuple[Part, ...]) -> None:
+    """FROM with what nested SELECTs read in their places, and WHERE with their conditions."""
+    joins: list[exp.Expr] = []
+    conditions: list[exp.Expr] = []
+    for number, part in enumerate(parts):
+        tables = [b.node for b in part.bases] if part.nested else [part.node]
+        conditions += part.conditions
+        if number == 0:
+            select.args["from_"].set("this", tables[0])
+        else:
+            join = select.args["joins"][number - 1]
+            join.set("this", tables[0])
+            joins.append(join)
+        joins += [exp.Join(this=t) for t in tables[1:]]
+    select.set("joins", joins)
+    if conditions:
+        own = select.args.get("where")
+        whole = conditions[0] if own is None else own.this
+        for condition in conditions[own is None :]:
+            whole = exp.And(this=whole, expression=condition)
+        select.set("where", exp.Where(this=whole))

@@ -1,0 +1,57 @@
+"""The queries of examples/nexmark run together, and give what DuckDB gives for them over all the data."""
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from thalweg.generate import Nexmark, write
+from thalweg.testing.comparison import compare
+from thalweg.testing.local import LocalSession
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "nexmark" / "nexmark.sql"
+NAMES = ("person", "auction", "bid")
+EVENTS, RATE = 4000, 0.01  # some days
+BID = "(SELECT *, md5(url) AS extra FROM bid)"
+HOUR = "time_bucket(INTERVAL 1 HOUR, {}.ts)"
+RANKS = "count(*) AS n, count(*) FILTER (WHERE price < 10000) AS low"
+DAYS = "WHERE date_trunc('day', ts) < (SELECT date_trunc('day', max(ts)) FROM bid)"
+NUMBER = r"regexp_extract(url, '(&|^)channel_id=([^&]*)', 2)"
+DEFINED = {
+    "q0": f"SELECT auction, bidder, price, ts, extra FROM {BID}",
+    "q1": f"SELECT auction, bidder, 0.908 * price, ts, extra FROM {BID}",
+    "q2": "SELECT auction, price FROM bid WHERE auction % 123 = 0",
+    "q3": "SELECT p.name, city, state, a.id FROM auction a JOIN person p ON seller = p.id WHERE category = 10 AND state IN ('OR', 'ID', 'CA')",
+    "q8": f"SELECT DISTINCT p.id, name, {HOUR.format('p')} + INTERVAL 1 HOUR FROM person p JOIN auction a ON seller = p.id AND {HOUR.format('p')} = {HOUR.format('a')} WHERE {HOUR.format('p')} + INTERVAL 1 HOUR <= least((SELECT max(ts) FROM person), (SELECT max(ts) FROM auction))",
+    "q10": f"SELECT auction, bidder, price, ts, extra, strftime(ts, '%Y-%m-%d'), strftime(ts, '%H:%M') FROM {BID}",
+    "q14": f"SELECT auction, bidder, 0.908 * price AS p, CASE WHEN hour(ts) BETWEEN 8 AND 18 THEN 'dayTime' WHEN hour(ts) IN (7, 19) THEN 'otherTime' ELSE 'nightTime' END, ts, len(list_filter(string_split(extra, ''), lambda c: c = 'c')) FROM {BID} WHERE p > 1000000 AND p < 50000000",
+    "q15": f"SELECT strftime(ts, '%Y-%m-%d') AS d, count(*), count(*) FILTER (WHERE price < 10000), count(*) FILTER (WHERE price BETWEEN 10000 AND 999999), count(*) FILTER (WHERE price >= 1000000), count(DISTINCT bidder), count(DISTINCT bidder) FILTER (WHERE price < 10000), count(DISTINCT auction), count(DISTINCT auction) FILTER (WHERE price < 10000) FROM bid {DAYS} GROUP BY d",
+    "q16": f"SELECT channel, strftime(ts, '%Y-%m-%d') AS d, max(strftime(ts, '%H:%M')), {RANKS}, count(DISTINCT bidder), count(DISTINCT auction) FROM bid {DAYS} GROUP BY channel, d",
+    "q17": f"SELECT auction, strftime(ts, '%Y-%m-%d') AS d, {RANKS}, min(price), max(price), avg(price), sum(price)::BIGINT FROM bid {DAYS} GROUP BY auction, d",
+    "q20": "SELECT auction, bidder, price, channel, b.ts, item_name, expires, seller FROM bid b JOIN auction a ON auction = a.id WHERE category = 10",
+    "q21": f"SELECT auction, bidder, price, channel, coalesce((nullif(list_position(['apple', 'google', 'facebook', 'baidu'], lower(channel)), 0) - 1)::VARCHAR, {NUMBER}) FROM bid",
+    "q22": "SELECT auction, bidder, price, channel, split_part(url, '/', 4), split_part(url, '/', 5), split_part(url, '/', 6) FROM bid",
+}
+
+
+def test_nexmark(tmp_path: Path) -> None:
+    write(Nexmark(events=EVENTS, rate=RATE), tmp_path / "data", "parquet", EVENTS // 4)
+    sql = SCRIPT.read_text().replace("data/nexmark", str(tmp_path / "data")).replace("10 SECONDS", "1 HOURS")
+    session = LocalSession(tmp_path / "run", 2)
+    session.sql(sql)
+    assert set(session.catalog.queries) == set(DEFINED)
+    files = {f"{name}_events": sorted((tmp_path / "data" / name).glob("*.parquet")) for name in NAMES}
+    for at in range(max(map(len, files.values()))):
+        session.batch([(name, str(paths[at])) for name, paths in files.items() if at < len(paths)])
+    with duckdb.connect() as db:
+        for name in NAMES:
+            db.execute(
+                f"""CREATE VIEW {name} AS SELECT *, "at" AS ts FROM '{tmp_path}/data/{name}/*.parquet'"""
+            )
+        for name, text in DEFINED.items():
+            found, expected = session.handle(name).results(), db.sql(text).to_arrow_table()
+            assert expected.num_rows > 1, name
+            compare(found, expected.rename_columns(found.column_names), 1e-9, 1e-9)
+    session.close()
