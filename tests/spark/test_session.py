@@ -14,6 +14,7 @@ import pytest
 from support import COLUMNS, QUERIES, ROWS, batches, check, put, session_on, stream_sql
 
 from thalweg import DataError, QueryHandle, Session, UsageError
+from thalweg.engine.spark import own_session
 from thalweg.plan.nodes import Derived
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference import late_rows, late_rows_of, reference
@@ -280,3 +281,11 @@ def test_idle_stream_lets_the_rest_go_on(spark: Any, tmp_path: Path) -> None:
     session.stop()
     assert counts["qb"] == 1  # b fell silent at 0.5 s; its first window closes because a has gone past it
     assert counts["qa"] >= 2
+
+
+def test_the_bridge_writes_no_tracebacks(spark: Any, caplog: pytest.LogCaptureFixture) -> None:
+    own_session(spark)
+    says = "import logging\nlogging.exception('Exception while sending command.')"
+    exec(compile(says, "py4j/java_gateway.py", "exec"))
+    exec(compile(says, "of/the/user.py", "exec"))
+    assert [record.module for record in caplog.records] == ["user"]

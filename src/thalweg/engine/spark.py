@@ -176,10 +176,16 @@ def own_session(spark: Any) -> Any:
     from pyspark.sql import SparkSession
 
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_the_bridge)
     own = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     for key, value in STREAMING.items():
         own.conf.set(key, value)
     return own
+
+
+def _not_of_the_bridge(record: logging.LogRecord) -> bool:
+    """Whether a record of the root logger is somebody else's: the bridge writes there that the JVM has gone, with a traceback."""
+    return record.module != "java_gateway"
 
 
 def frame_of(spark: Any, chunks: Iterable[tuple[str, str]]) -> Any:
