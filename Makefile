@@ -27,17 +27,18 @@ demo: setup  ## an auction workload, a handful of windowed queries, their plan a
 console: setup  ## the same workload over events of now, as a service with a console: prints the link
 	$(BIN)/thalweg demo --serve
 
-test: setup  ## all tests
-	$(BIN)/pytest --durations=12
+test: unit  ## all tests: first those that take their time, alone; then the long ones in two processes, all of Spark's in one
+	$(BIN)/pytest tests/benchmarks tests/properties tests/streams tests/spark --numprocesses 2 --dist loadgroup --durations=12
 
-check: setup  ## what CI runs: lint, types, tests
+lint: setup  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest --durations=12
 
-unit: setup  ## the tests that need no Spark, in seconds
-	$(BIN)/pytest tests/unit src
+check: lint test  ## what CI runs: lint, types, tests
+
+unit: setup  ## the tests that need no Spark, in a minute
+	$(BIN)/pytest tests/unit tests/plans src --durations=5
 
 soak: setup  ## hours: fifty kills, full disks with kills, crowds of threads, 200 schedules of changes, 2,000 flipped bits, 100,000 mutated statements, bad rows, each compared with the definition
 	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py --timeout 7200
@@ -83,4 +84,4 @@ bench-commits: setup  ## what manifests and flushing cost
 
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo console test check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-many bench-commits
+.PHONY: help setup java demo console test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-many bench-commits

@@ -94,6 +94,7 @@ def test_work_that_fails_does_not_end_all_work() -> None:
     assert len(done) == 2
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_work_may_be_waited_for_while_others_ask_for_it() -> None:
     beside, errors, until = Beside(lambda: None, "work"), list[BaseException](), monotonic() + 0.5
 
