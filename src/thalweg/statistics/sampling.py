@@ -24,8 +24,8 @@ from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
 from thalweg.engine.kernel.connection import Reach, open_connection
 from thalweg.engine.kernel.relations import relation_files
 from thalweg.errors import DataError
-from thalweg.expr.quoting import identifier
 from thalweg.model.query import Query
+from thalweg.model.reading import columns_read
 from thalweg.model.stream import Relation, Stream
 from thalweg.plan.nodes import TIME, Fragment
 from thalweg.plan.ranges import LOWEST
@@ -56,11 +56,13 @@ def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: It
     batches: dict[str, float] = {}
     sides: dict[str, tuple[float, float, float]] = {}
     heavy: dict[str, Heavy] = {}
-    wanted = sides_to_sample(queries)
+    asked = tuple(queries)
+    wanted = sides_to_sample(asked)
     sources: tuple[Stream | Relation, ...] = (*streams, *relations)
     for source in sources:
         mine = tuple(s for s in wanted if s.source == source.name)
-        found, files = _looked(source, mine) if mine else (None, 0)
+        reads = frozenset().union(*(columns_read(q, source.name) for q in asked))
+        found, files = _looked(source, mine, reads) if mine else (None, 0)
         if found is not None:
             rows |= {source.name: found.rows} if found.rows is not None else {}
             sides |= {name: counts for name, (counts, _) in found.sides}
@@ -70,12 +72,14 @@ def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: It
     return Sampled(rows, sides, batches, heavy)
 
 
-def _looked(source: Stream | Relation, sides: tuple[Fragment, ...]) -> tuple[Look | None, int]:
+def _looked(
+    source: Stream | Relation, sides: tuple[Fragment, ...], reads: frozenset[str]
+) -> tuple[Look | None, int]:
     """What the first file of a stream or all files of a table say, and how many files there are."""
     try:
         files = _table_files(source) if isinstance(source, Relation) else _files(source)
         read = files if isinstance(source, Relation) else files[:1]
-        return _look(source, sides, read) if read else None, len(files)
+        return _look(source, sides, reads, read) if read else None, len(files)
     except (duckdb.Error, pa.ArrowException, OSError, DataError, ValueError):
         return None, 0
 
@@ -94,7 +98,9 @@ def _stamp(file: Path) -> Stamp:
     return str(file), found.st_mtime_ns, found.st_size
 
 
-def _look(source: Stream | Relation, sides: tuple[Fragment, ...], files: tuple[Stamp, ...]) -> Look:
+def _look(
+    source: Stream | Relation, sides: tuple[Fragment, ...], reads: frozenset[str], files: tuple[Stamp, ...]
+) -> Look:
     """What files that are as their stamps say tell of some sides; what was looked at before is not looked at again."""
     key = source, files
     known = _LOOKS.get(key)
@@ -102,7 +108,7 @@ def _look(source: Stream | Relation, sides: tuple[Fragment, ...], files: tuple[S
     missing = tuple(s for s in sides if any(name not in seen for name in side_names(s)))
     if known is not None and not missing:
         return known
-    found = _new_look(source, missing, files)
+    found = _new_look(source, missing, reads, files)
     whole = Look(found.rows, found.span, (*seen.items(), *found.sides))
     _LOOKS[key] = whole
     while len(_LOOKS) > MOST_LOOKS:
@@ -115,10 +121,12 @@ MOST_LOOKS = 64
 _LOOKS: dict[tuple[Stream | Relation, tuple[Stamp, ...]], Look] = {}
 
 
-def _new_look(source: Stream | Relation, sides: tuple[Fragment, ...], files: tuple[Stamp, ...]) -> Look:
+def _new_look(
+    source: Stream | Relation, sides: tuple[Fragment, ...], reads: frozenset[str], files: tuple[Stamp, ...]
+) -> Look:
     paths, end = [path for path, _, _ in files], monotonic() + SECONDS / 2
     with _limited(paths) as con:
-        con.execute(f"CREATE TEMP VIEW scan AS {_rows_sql(source, paths[0], sides)} LIMIT {ROWS}").fetchall()
+        con.execute(f"CREATE TEMP VIEW scan AS {_rows_sql(source, paths[0], reads)} LIMIT {ROWS}").fetchall()
         total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
         if isinstance(source, Relation):
             known, span = _table_rows(source, paths, total), None
@@ -144,10 +152,9 @@ def _limited(paths: Sequence[str]) -> Iterator[Any]:
         con.close()
 
 
-def _rows_sql(source: Stream | Relation, path: str, sides: Sequence[Fragment]) -> str:
+def _rows_sql(source: Stream | Relation, path: str, reads: frozenset[str]) -> str:
     """The rows of a file as a task reads them, with the columns that are asked for; those of a table have no time."""
-    texts = "".join(text for s in sides for text in (*s.columns, *s.where))
-    columns = [c for c in source.columns if identifier(c.name) in texts]
+    columns = [c for c in source.columns if c.name in reads]
     if isinstance(source, Stream):
         return scan_sql(source, files_sql(source, [path]), [c.name for c in columns])
     return (
