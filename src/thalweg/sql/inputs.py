@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -15,6 +15,7 @@ from thalweg.sql.source import Source, span_of, suggestion
 from thalweg.sql.windows import check_time, fixed_length
 
 MOST_INPUTS = 8
+NO_WINDOW = "write [RANGE 1 HOUR], [TUMBLE ...] or [UNBOUNDED] after it"
 _KINDS = {"RANGE": RANGE, "TUMBLE": TUMBLE, "UNBOUNDED": UNBOUNDED}
 
 
@@ -74,7 +75,8 @@ class Input:
 
 
 def bind_inputs(source: Source, select: exp.Select, known: Known, rows: bool = False) -> tuple[Input, ...]:
-    """What FROM names, in its order. Where `rows` are the results, a stream that meets no other one needs no window."""
+    """What FROM names, in its order. Where `rows` are the results, a stream that meets no other one needs no window, and the windows of
+    others may follow from conditions: such a window has no length yet."""
     tables = table_references(source, select)
     if len(tables) > MOST_INPUTS:
         raise source.at(
@@ -84,7 +86,7 @@ def bind_inputs(source: Source, select: exp.Select, known: Known, rows: bool = F
     passing = rows and sum(isinstance(o, Stream) for o in origins) == 1
     inputs: list[Input] = []
     for table, origin in zip(tables, origins, strict=True):
-        input_ = _input(source, table, origin, passing)
+        input_ = _input(source, table, origin, rows, passing)
         if input_.alias.lower() in (i.alias.lower() for i in inputs):
             raise source.at(
                 table, f"two inputs are named {input_.alias}", "give one of them another name with AS"
@@ -101,31 +103,35 @@ def bind_inputs(source: Source, select: exp.Select, known: Known, rows: bool = F
     return tuple(inputs)
 
 
-def _input(source: Source, table: exp.Table, origin: Stream | Relation, passing: bool) -> Input:
+def _input(source: Source, table: exp.Table, origin: Stream | Relation, rows: bool, passing: bool) -> Input:
     alias = table.alias or table.name
     if "." in alias:
         raise source.at(table, f"the name {alias} of an input has a dot", "give it another name with AS")
     if alias.isdigit():
         raise source.at(table, f"the name {alias} of an input is a number", "give it another name with AS")
     return (
-        _windowed(source, table, origin, alias, passing)
+        _windowed(source, table, Input(alias, origin, PASSING if passing else RANGE), origin, rows)
         if isinstance(origin, Stream)
         else _static(source, table, origin, alias)
     )
 
 
-def _windowed(source: Source, table: exp.Table, stream: Stream, alias: str, passing: bool) -> Input:
+def _windowed(source: Source, table: exp.Table, bare: Input, stream: Stream, rows: bool) -> Input:
     window, time = table.args.get("window"), table.args.get("time")
     if time is not None:
         check_time(source, time, stream)
-    if window is None and passing:
-        return Input(alias, stream, PASSING)
+    if window is None and rows:
+        return bare
     if window is None:
-        hint = "write [RANGE 1 HOUR], [TUMBLE ...] or [UNBOUNDED] after it"
-        raise source.at(table, f"stream {stream.name} has no window in this join", hint)
+        raise no_window(source, table, bare)
     duration = window.args.get("duration")
     length = None if duration is None else fixed_length(source, duration, "the length of a window")
-    return Input(alias, stream, _KINDS[window.args["kind"]], length)
+    return replace(bare, kind=_KINDS[window.args["kind"]], length=length)
+
+
+def no_window(source: Source, table: exp.Table, bare: Input, hint: str = NO_WINDOW) -> Exception:
+    """The error for a stream that a join would have to keep for ever."""
+    return source.at(table, f"stream {bare.origin.name} has no window in this join", hint)
 
 
 def _static(source: Source, table: exp.Table, relation: Relation, alias: str) -> Input:
@@ -142,8 +148,10 @@ def _static(source: Source, table: exp.Table, relation: Relation, alias: str) ->
 def _check_windows(source: Source, tables: tuple[exp.Table, ...], inputs: list[Input]) -> None:
     """Refuse tumbling windows beside others, or of several lengths."""
     streams = [
-        (t.args.get("window") or t, i) for t, i in zip(tables, inputs, strict=True) if i.kind != STATIC
+        (t.args["window"], i) for t, i in zip(tables, inputs, strict=True) if t.args.get("window") is not None
     ]
+    if not streams:
+        return
     first = streams[0][1]
     for window, other in streams[1:]:
         if (other.kind == TUMBLE) != (first.kind == TUMBLE):

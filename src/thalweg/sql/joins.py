@@ -18,6 +18,7 @@ from thalweg.sql.join_conditions import bind_conditions
 from thalweg.sql.join_results import WINDOW_END, WINDOW_HINT, JoinResults, instant, row_outputs
 from thalweg.sql.joined import JoinedRows
 from thalweg.sql.source import Source
+from thalweg.sql.time_bounds import bounded
 from thalweg.sql.using import bind_using
 from thalweg.sql.windows import is_window
 
@@ -42,12 +43,13 @@ def bind_join(
     inputs = bind_inputs(source, select, known, rows=not groups_rows(select))
     rows = JoinedRows(source, inputs, bind_using(source, select, inputs), typing)
     conditions = bind_conditions(rows, select)
+    placed = bounded(source, select, inputs, conditions)
     query = Query(
         name=name,
         text=text,
         inputs=tuple(
             QueryInput(i.alias, i.origin.name, i.kind, i.length, w)
-            for i, w in zip(inputs, conditions.where, strict=True)
+            for i, w in zip(placed, conditions.where, strict=True)
         ),
         equalities=conditions.equalities,
         residue=conditions.residue,

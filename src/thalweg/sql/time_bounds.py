@@ -1,0 +1,134 @@
+"""Joins whose conditions say how far apart event times may be: the windows that follow from them.
+
+`b.at BETWEEN a.at AND a.at + INTERVAL 10 MINUTES` keeps rows of a for ten minutes, and rows of b for no time at all. The conditions are
+asked of every combination all the same, so a window may be longer than they need, and is rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import permutations, product
+
+from sqlglot import exp
+
+from thalweg.expr.nodes import Call, Column, Expr, Literal
+from thalweg.model.query import RANGE, TUMBLE, joined_name
+from thalweg.model.stream import Stream
+from thalweg.model.windows import UNITS
+from thalweg.sql.durations import LONGEST, DurationError, parse_duration
+from thalweg.sql.inputs import NO_WINDOW, Input, no_window
+from thalweg.sql.join_conditions import JoinConditions
+from thalweg.sql.refusals import table_references
+from thalweg.sql.source import Source
+
+Apart = dict[tuple[int, int], int]
+"""By two inputs, how many microseconds the event time of the first may be above that of the second."""
+Moment = tuple[str, int]
+"""An event time, by its column in the joined row, and microseconds that are added to it."""
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+_LEAST_STEP, _FEWEST_STEPS = 1_000, 20
+_STEPS = [times * micros for _, micros in UNITS for times in (1, 10) if times * micros >= _LEAST_STEP]
+
+
+def bounded(
+    source: Source, select: exp.Select, inputs: tuple[Input, ...], conditions: JoinConditions
+) -> tuple[Input, ...]:
+    """The inputs, with the windows that conditions say where the query says none."""
+    missing = [n for n, i in enumerate(inputs) if i.kind == RANGE and i.length is None]
+    if not missing:
+        return inputs
+    apart, streams = (
+        _apart(inputs, conditions),
+        [n for n, i in enumerate(inputs) if isinstance(i.origin, Stream)],
+    )
+    needed: dict[int, int] = {}
+    for n in missing:
+        above = [apart.get((other, n), LONGEST) for other in streams if other != n]
+        if max(above) >= LONGEST or any(i.kind == TUMBLE for i in inputs):
+            hint = f"{NO_WINDOW}, or say how far its time may be from the others', before and after them"
+            raise no_window(source, table_references(source, select)[n], inputs[n], hint)
+        needed[n] = max(0, *above) + 1
+    longest = max(*needed.values(), *(i.length or 0 for i in inputs))
+    step = max((s for s in _STEPS if s * _FEWEST_STEPS <= longest), default=_LEAST_STEP)
+    return tuple(
+        replace(i, length=-(-needed[n] // step) * step) if n in needed else i for n, i in enumerate(inputs)
+    )
+
+
+def _apart(inputs: tuple[Input, ...], conditions: JoinConditions) -> Apart:
+    """How far apart event times may be, by all conditions together: a bound from x to y and one from y to z are one from x to z."""
+    times = {
+        joined_name(i.alias, i.origin.time): n for n, i in enumerate(inputs) if isinstance(i.origin, Stream)
+    }
+    apart: Apart = {}
+    for pair, bound in (*_said(times, conditions), *_windows(inputs, times.values())):
+        apart[pair] = min(bound, apart.get(pair, bound))
+    for via, (one, other) in product(times.values(), list(permutations(times.values(), 2))):
+        if (one, via) in apart and (via, other) in apart:
+            through = apart[one, via] + apart[via, other]
+            apart[one, other] = min(through, apart.get((one, other), through))
+    return apart
+
+
+def _windows(inputs: tuple[Input, ...], streams: Iterable[int]) -> Iterator[tuple[tuple[int, int], int]]:
+    """What a window that the query says allows: no row is its length or more above the one in it."""
+    for one, other in permutations(streams, 2):
+        if inputs[other].kind == RANGE and (length := inputs[other].length) is not None:
+            yield (one, other), length - 1
+
+
+def _said(times: Mapping[str, int], conditions: JoinConditions) -> Iterator[tuple[tuple[int, int], int]]:
+    """What each condition says."""
+    compared = [("=", e.left.expr, e.right.expr) for e in conditions.equalities]
+    for term in conditions.residue:
+        if isinstance(term.expr, Call) and term.expr.function in _FLIPPED and len(term.expr.args) == 2:
+            compared.append((term.expr.function, *term.expr.args))
+    for function, left, right in compared:
+        for sign, low, high in ((function, left, right), (_FLIPPED[function], right, left)):
+            if sign in ("<", "<=", "=") and (found := _difference(times, low, high)) is not None:
+                pair, bound = found
+                yield pair, bound - (sign == "<")
+
+
+def _difference(times: Mapping[str, int], low: Expr, high: Expr) -> tuple[tuple[int, int], int] | None:
+    """Of `low <= high`: which event time is at most how much above which."""
+    one, other = _moment(low), _moment(high)
+    if one is not None and other is not None:
+        return _between(times, one[0], other[0], other[1] - one[1])
+    for sign, difference, length in ((1, low, _length(high)), (-1, high, _length(low))):
+        if length is not None and isinstance(difference, Call) and difference.function == "-":
+            first, second = map(_moment, difference.args)
+            if first is not None and second is not None:
+                (x, y) = (first, second) if sign == 1 else (second, first)
+                return _between(times, x[0], y[0], sign * length + y[1] - x[1])
+    return None
+
+
+def _between(
+    times: Mapping[str, int], one: str, other: str, bound: int
+) -> tuple[tuple[int, int], int] | None:
+    known = one in times and other in times and one != other
+    return ((times[one], times[other]), bound) if known else None
+
+
+def _moment(expr: Expr) -> Moment | None:
+    """An event time, or one to which a fixed length is added."""
+    if isinstance(expr, Column):
+        return expr.name, 0
+    if isinstance(expr, Call) and expr.function in ("+", "-") and len(expr.args) == 2:
+        first, length = _moment(expr.args[0]), _length(expr.args[1])
+        if first is not None and length is not None:
+            return first[0], first[1] + (length if expr.function == "+" else -length)
+    return None
+
+
+def _length(expr: Expr) -> int | None:
+    """The microseconds of an INTERVAL that has no months."""
+    if not isinstance(expr, Literal) or expr.type != "INTERVAL" or expr.value is None:
+        return None
+    try:
+        found = parse_duration(expr.value)
+    except DurationError:
+        return None
+    return None if found.months else found.micros
