@@ -31,8 +31,8 @@ QUERY = """CREATE QUERY q AS SELECT a.g, COUNT(*) AS n, SUM(b.x) AS s, MAX(a.x) 
 
 def learning(engine: LocalEngine) -> LocalEngine:
     """An engine that plans as a session does: by what the last batch knew."""
-    engine.runner.planner_of = engine.runner.fresh_planner_of = lambda workload, manifest: planner_for(
-        Config(), manifest
+    engine.runner.planning.planner_of = engine.runner.planning.fresh_planner_of = lambda workload, manifest: (
+        planner_for(Config(), manifest)
     )
     return engine
 

@@ -67,7 +67,7 @@ class Fed:
                 pq.write_table(self.tables[name][-1], path)
                 chunks.append((name, str(path)))
             self.session.batch(chunks)
-            self.session.runner.beside = lambda work: work()
+            self.session.runner.planning.beside = lambda work: work()
 
     def _rows(self, draw: Draw, number: int) -> pa.Table:
         rows, micros = self.rate * self.seconds, SECOND // self.rate
@@ -94,7 +94,7 @@ class Fed:
     @property
     def are_pairs_off(self) -> bool:
         """Whether there were far more joined rows than expected of the plan in force; times say nothing, other work may take them."""
-        return any(what == "pairs" for _, what in self.session.runner.attention.told)
+        return any(what == "pairs" for _, what in self.session.runner.planning.attention.told)
 
     @property
     def counted(self) -> int:

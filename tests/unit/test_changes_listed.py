@@ -83,7 +83,7 @@ def test_what_was_done_and_why(fed: Fed) -> None:
 def test_plans_that_are_switched_by_statistics(fed: Fed, monkeypatch: pytest.MonkeyPatch) -> None:
     fed.session.sql(f"CREATE QUERY a AS {SUMS}; CREATE QUERY c AS {PAIRS}")
     fed.batch(2)
-    monkeypatch.setattr("thalweg.engine.runner.worth_replanning", lambda *_: frozenset({"a"}))
+    monkeypatch.setattr("thalweg.engine.planning.worth_replanning", lambda *_: frozenset({"a"}))
     fed.batch()
     assert fed.told == [(0, "created a, c")], "found out beside the batch"
     fed.session._running._ahead._looking.settle()  # type: ignore[union-attr]

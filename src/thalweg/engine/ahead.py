@@ -102,7 +102,7 @@ class Ahead:
         self._preparing = Beside(self._prepare, "thalweg-planning")
         self._looking = Beside(lambda: self._look(), "thalweg-looking")
         self._look: Callable[[], None] = lambda: None
-        runner.planner_of, runner.beside = self.planner_of, self.look
+        runner.planning.planner_of, runner.planning.beside = self.planner_of, self.look
 
     def offer(self, workload: Workload) -> None:
         """Have a workload run, from the first batch on that begins when its plan is ready."""

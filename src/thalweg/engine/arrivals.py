@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from thalweg.engine.workload import Workload
 from thalweg.model.query import Query
+from thalweg.plan.graph import united
 from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Counts, Manifest, StateFile
 
@@ -51,3 +52,36 @@ class Ground:
     def files(self) -> tuple[StateFile, ...]:
         """The state files that the last manifest does not name."""
         return tuple(f for a in self.arrivals for f in a.files)
+
+
+def ground_of(manifest: Manifest, plan: Plan, arrivals: Iterable[Arrival], workload: Workload) -> Ground:
+    """What a batch goes on from. A query that takes the place of one that still runs comes a batch later."""
+    asked, there = {q.name: q for q in workload.queries}, {q.name for q in plan.queries}
+    coming = [a for a in arrivals if asked.get(a.query.name) is a.query and a.query.name not in there]
+    if not coming:
+        return Ground(manifest, plan)
+    for arrival in coming:
+        arrival.install()
+    kept = {f.fragment for f in manifest.files}
+    coming = [replace(a, files=tuple(f for f in a.files if f.fragment not in kept)) for a in coming]
+    counts = {**manifest.queries, **{a.query.name: a.counts for a in coming}}
+    files = (*manifest.files, *(f for a in coming for f in a.files))
+    return Ground(replace(manifest, files=files, queries=counts), _with(plan, coming), tuple(coming))
+
+
+def _with(plan: Plan, coming: Collection[Arrival]) -> Plan:
+    """A plan with the nodes of queries that arrive."""
+    plans = (plan, *(a.plan for a in coming))
+    whole = united(
+        (n for p in plans for n in p.nodes),
+        (j for p in plans for j in p.joins),
+        (e for p in plans for e in p.emissions),
+    )
+    return replace(
+        whole,
+        streams=plan.streams,
+        relations=plan.relations,
+        queries=(*plan.queries, *(a.query for a in coming)),
+        settings=plan.settings,
+        subs=plan.subs,
+    )

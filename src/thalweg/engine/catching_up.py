@@ -29,7 +29,7 @@ class CatchingUp:
         self._turn = threading.Condition()
         self._stopping = False
         self._thread: threading.Thread | None = None
-        self._credit, self._busy, self._took = 0.0, live.busy_seconds, 0.0
+        self._credit, self._busy, self._took = 0.0, live.turns.busy_seconds, 0.0
         replays.changed = self.look
 
     def look(self) -> None:
@@ -67,20 +67,20 @@ class CatchingUp:
                 self._turn.notify_all()
 
     def _step(self) -> None:
-        started, before = time.monotonic(), self._live.busy_seconds
+        started, before = time.monotonic(), self._live.turns.busy_seconds
         done = self._replays.step()
         self._took = time.monotonic() - started
-        self._credit -= self._live.busy_seconds - before
+        self._credit -= self._live.turns.busy_seconds - before
         if not done:
             self._pause(AGAIN if self._replays.trouble is not None else LOOK)
 
     def _may_go_on(self) -> bool:
         """Whether batches have time for a step: they rest, or have been held up little. The last few are left to the next batch."""
-        busy = self._live.busy_seconds
+        busy = self._live.turns.busy_seconds
         self._credit, self._busy = min(self._credit + SHARE * (busy - self._busy), MOST), busy
-        if self._live.is_busy:
+        if self._live.turns.is_busy:
             return self._credit > 0 and self._replays.lagging > NEAR
-        rested, pause = self._live.rested, self._live.last_pause
+        rested, pause = self._live.turns.rested, self._live.turns.last_pause
         fits = rested < max(pause - self._took, pause / 2)  # one that fits in no pause begins early in one
         return self._credit > 0 or fits or rested > 2 * pause + min(self._took, 1.0)
 

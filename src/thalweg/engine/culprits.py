@@ -1,10 +1,16 @@
-"""Which of several queries makes a batch fail, found by trying."""
+"""Which of several queries makes a batch fail, found by trying; and what is written down of one that is stopped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from thalweg.engine.blame import Blamed
+from thalweg.engine.mishaps import mishap
+from thalweg.engine.workload import Workload
+from thalweg.model.query import Query
+from thalweg.model.recorded import Failure
+from thalweg.state.manifest import Counts, Manifest
+from thalweg.state.runs import now_text
 
 Fails = Callable[[Sequence[str], Sequence[str]], Blamed | None]
 
@@ -32,3 +38,20 @@ def _among(blamed: Blamed, suspects: Sequence[str], fails: Fails) -> dict[str, E
             return culprits(again, fails)
         found |= _among(Blamed(again.error, [n for n in half if n in again.queries] or half), suspects, fails)
     return found or dict.fromkeys(names, blamed.error)
+
+
+def failure_of(
+    query: Query, workload: Workload, batch: int, manifest: Manifest | None, error: Exception
+) -> Failure:
+    """What is written down of a query that is stopped from a batch on, and has given what a manifest says."""
+    said, counts = mishap(error), {} if manifest is None else manifest.queries
+    return Failure(
+        query,
+        workload.outputs[query.name],
+        batch,
+        now_text(),
+        counts.get(query.name, Counts()).rows,
+        type(said).__name__,
+        said.message,
+        said.hint,
+    )

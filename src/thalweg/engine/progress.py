@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thalweg.engine.commit import controls_of
 from thalweg.engine.task import Report
 from thalweg.engine.workload import Workload
 from thalweg.model.recorded import Failure
 from thalweg.plan.nodes import Plan
 from thalweg.state.lives import Lives
-from thalweg.state.manifest import Manifest, SetAside, StepTime
+from thalweg.state.manifest import Counts, Manifest, SetAside, StepTime
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,38 @@ class Attempt:
 
 class Stopping(Exception):
     """Raised inside a batch that must not start because the session is stopping."""
+
+
+def progress_of(
+    before: Manifest, done: Attempt, seconds: float, failed: tuple[Failure, ...]
+) -> BatchProgress:
+    """What a batch did that took so long and stopped some queries."""
+    made, results = done.made, dict[str, int]()
+    for report in done.reports:
+        for query, rows in ((q, n) for r in report.results for q, n in r.by_query.items()):
+            results[query] = results.get(query, 0) + rows
+    facts = [f for c in controls_of(done.reports) for f in c.streams.values()]
+    owners = {address: q for q, address in done.workload.outputs.items()}
+    return BatchProgress(
+        batch=made.batch,
+        rows=sum(f.rows for f in facts),
+        seconds=seconds,
+        results=results,
+        late=sum(f.late for f in facts),
+        state_rows=sum(f.rows for f in made.files),
+        state_bytes=sum(f.bytes for f in made.files),
+        frontiers=made.frontiers,
+        steps=made.steps,
+        published=tuple((owners.get(p.address, ""), p.shown) for p in made.publish),
+        bad_rows=_more(before, made, "bad_rows"),
+        bad_files=_more(before, made, "bad_files"),
+        set_aside=made.set_aside[len(before.set_aside) :],
+        failed=failed,
+    )
+
+
+def _more(before: Manifest, made: Manifest, count: str) -> int:
+    """What a batch has added to a count of streams."""
+    return sum(
+        getattr(c, count) - getattr(before.streams.get(s, Counts()), count) for s, c in made.streams.items()
+    )

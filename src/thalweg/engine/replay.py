@@ -17,6 +17,7 @@ from thalweg.connectors.base import sink_at
 from thalweg.engine.arrivals import Arrival
 from thalweg.engine.beginning import Beginning, gone_of, logged
 from thalweg.engine.blame import Blamed
+from thalweg.engine.planning import Planning
 from thalweg.engine.progress import Attempt
 from thalweg.engine.runner import Runner
 from thalweg.engine.stages import worked_here
@@ -53,8 +54,13 @@ class Replay(Runner):
         job = lambda frame, task: live.job(frame, task) if frame is not None else worked_here([], task)  # noqa: E731
         how = (live.exchange, live.scan, live.ledger.durable)
         super().__init__(
-            directory, live.partitions, lambda w, _: live.fresh_planner_of(w, live.manifest), job, *how
+            directory,
+            live.partitions,
+            lambda w, _: live.planning.fresh_planner_of(w, live.manifest),
+            job,
+            *how,
         )
+        self.planning = Planning(self.planning.planner_of, looking=False)
         self.query, self.start, self._live, self._frame_of = query, start, live, frame_of
         if self.manifest.batch < 0:
             self.manifest = start.manifest
@@ -143,7 +149,7 @@ class Replay(Runner):
 
     def _ended_plan(self) -> Plan:
         """The plan of the last step; of none, where no step had anything to do, as it would be."""
-        return self.plan if self.plan.queries else self._current_plan(self.workload)
+        return self.plan if self.plan.queries else self._planned_for(self.workload)
 
     def _install(self) -> None:
         """Give the state files a name in the session's directory. What no manifest names is swept there, and stays here."""
@@ -174,10 +180,6 @@ class Replay(Runner):
             super()._task(plan, path, batch, workload), moved=(tops, _frontiers(marks)), idle=(), look=False
         )
         return task if self._has_files else replace(task, near=True, partitions=1)
-
-    def _is_time(self) -> bool:
-        """It is planned once."""
-        return False
 
 
 def _frontiers(marks: Marks) -> Instants:

@@ -14,6 +14,7 @@ from typing import Any
 from thalweg.engine.arrivals import Arrival, Coming
 from thalweg.engine.beginning import Beginning, beginning, gone_of, logged
 from thalweg.engine.blame import Blamed
+from thalweg.engine.culprits import failure_of
 from thalweg.engine.faults import Aborted
 from thalweg.engine.mishaps import mishap
 from thalweg.engine.replay import Chunks, Replay
@@ -21,15 +22,12 @@ from thalweg.engine.runner import Runner
 from thalweg.engine.workload import Workload
 from thalweg.errors import EnvironmentProblem, StateError
 from thalweg.model.query import Query
-from thalweg.model.recorded import Failure
 from thalweg.plan.codec import dumps as query_text
 from thalweg.state.checks import damaged, digest, opened, sealed
 from thalweg.state.course import Mark, marks_after
 from thalweg.state.directory import Directory
 from thalweg.state.local import LocalStore
-from thalweg.state.manifest import Counts
 from thalweg.state.records import dumps, loads
-from thalweg.state.runs import now_text
 from thalweg.state.store import Taken
 
 BEGINNING = "beginning.json"
@@ -241,18 +239,8 @@ class Replays(Coming):
         """A query that can't be replayed is stopped as one that makes a batch fail."""
         with self._lock:
             replay = self._found.pop(query.name, None)
-        said, counts = mishap(error), replay.manifest.queries if replay else {}
-        rows, batch = counts.get(query.name, Counts()).rows, self._live.manifest.batch + 1
-        failure = Failure(
-            query,
-            workload.outputs[query.name],
-            batch,
-            now_text(),
-            rows,
-            type(said).__name__,
-            said.message,
-            said.hint,
-        )
+        manifest, batch = replay.manifest if replay else None, self._live.manifest.batch + 1
+        failure = failure_of(query, workload, batch, manifest, error)
         self._live.on_failed([failure])
 
     def knows(self, query: Query, output: str) -> bool:

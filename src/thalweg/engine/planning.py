@@ -1,0 +1,93 @@
+"""Which plan a batch runs: the one in force, its successor, or one that was found to be better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from thalweg.compile.retention import is_over
+from thalweg.engine.attention import Attention
+from thalweg.engine.chronicle import Reason, reason_of
+from thalweg.engine.workload import PlannerOf, Workload
+from thalweg.optimizer.planner import worth_replanning
+from thalweg.optimizer.workload import Planner, advance, build
+from thalweg.plan.nodes import Plan
+from thalweg.state.lives import Lives
+from thalweg.state.manifest import Manifest
+from thalweg.statistics.known import Known
+
+# Batches after which it is asked whether another plan would be better: two early ones, and every so many.
+REPLAN_AFTER, REPLAN_EVERY = (1, 4), 32
+
+
+@dataclass(frozen=True)
+class Before:
+    """What the last batch left: the workload that was planned for it (None before the first), its plan and manifest, and the lives of
+    queries; `ground` is the plan with those of the queries that have arrived."""
+
+    planned: Workload | None
+    plan: Plan
+    ground: Plan
+    manifest: Manifest
+    lives: Lives
+
+
+class Planning:
+    """Chooses plans. What takes long, whether another plan would be better, is found out by `beside`: at once unless that is told otherwise.
+
+    `planner_of` plans what was asked for, `fresh_planner_of` by what is known now. `reason` says why the last plan was made. Where it is
+    not `looking`, a workload is planned once.
+    """
+
+    def __init__(self, planner_of: PlannerOf, looking: bool = True) -> None:
+        self.planner_of, self.fresh_planner_of = planner_of, planner_of
+        self.beside: Callable[[Callable[[], None]], None] = lambda work: work()
+        self.attention, self.reason = Attention(), Reason()
+        self._looking = looking
+        self._better: tuple[Plan, frozenset[str], Planner] | None = None
+
+    def plan_for(self, w: Workload, at: Before) -> Plan:
+        """The plan in force, or its successor where the workload changed or a handed-over plan has drained."""
+        frontiers, tops = at.manifest.frontiers, at.manifest.tops
+        done = any(e.until is not None and is_over(at.plan, e, frontiers) for e in at.plan.emissions)
+        changed = w != at.planned
+        if self._is_time(at) and not changed:
+            self.beside(partial(self._look, w, at.plan, at.manifest))
+        better, planner = self._seen_better(at.plan, changed)
+        if not changed and not done and not better:
+            return at.plan
+        asked = w.settings != at.plan.settings or (at.planned is not None and w.replan != at.planned.replan)
+        replan = frozenset(q.name for q in w.queries) if asked else better
+        planner = planner or self.planner_of(w, at.manifest)
+        places = {life.name: life.directory for life in at.lives if life.ended is None}
+        plan = advance(at.ground, w.streams, w.queries, planner, tops, frontiers, replan, w.relations, places)
+        self.reason = reason_of(at.plan, w, better, asked and bool(at.plan.queries), planner.known)
+        return replace(plan, settings=w.settings)
+
+    def notice(self, plan: Plan, made: Manifest, w: Workload, before: Manifest) -> None:
+        """Pay attention to what a batch made, by what was known before it."""
+        self.attention.pay(plan, made, partial(self._expecting, w, before))
+
+    def _expecting(self, w: Workload, manifest: Manifest) -> Known:
+        return self.fresh_planner_of(w, manifest).known
+
+    def _is_time(self, at: Before) -> bool:
+        """Soon after the start, when the first statistics are there, now and then, and when a join is far off what was expected."""
+        batch = at.manifest.batch
+        due = batch in REPLAN_AFTER or batch % REPLAN_EVERY == REPLAN_EVERY - 1 or self.attention.left > 0
+        return self._looking and at.planned is not None and due
+
+    def _look(self, w: Workload, plan: Plan, manifest: Manifest) -> None:
+        """Find the queries that would clearly be better off with another plan. While an earlier switch is still going on, all wait."""
+        if all(e.until is None for e in plan.emissions):
+            planner = self.fresh_planner_of(w, manifest)
+            candidate = build(w.streams, w.queries, planner, relations=w.relations)
+            self._better = plan, worth_replanning(plan, candidate, planner.known), planner
+
+    def _seen_better(self, plan: Plan, changed: bool) -> tuple[frozenset[str], Planner | None]:
+        """What the last look found, if nothing has changed since."""
+        found, self._better = self._better, None
+        if found is None or changed or found[0] is not plan or not found[1]:
+            return frozenset(), None
+        return found[1], found[2]
