@@ -8,7 +8,8 @@ from test_strategies import sample
 
 from thalweg.model.query import Query
 from thalweg.testing.bound import bind_statements
-from thalweg.testing.join_texts import JoinCase, join_query_texts, join_sources, joins
+from thalweg.testing.join_sources import JoinCase, join_sources
+from thalweg.testing.join_texts import join_query_texts, joins
 from thalweg.testing.reference import late_rows
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 

@@ -16,7 +16,7 @@ from thalweg.model.stream import Column, Stream
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.sides import sides_of
 from thalweg.testing.bound import bind_statements
-from thalweg.testing.join_texts import JoinCase, JoinSources
+from thalweg.testing.join_sources import JoinCase, JoinSources
 
 COLUMNS = (Column("k", "BIGINT"), Column("j", "BIGINT"), Column("v", "BIGINT"), Column("at", "TIMESTAMP"))
 CHAIN = "a.k = b.k AND b.j = c.j"

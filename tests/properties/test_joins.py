@@ -24,7 +24,8 @@ from thalweg.plan.join_order import Meeting, Order
 from thalweg.testing.bound import bind_statements
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
-from thalweg.testing.join_texts import JoinCase, JoinSources, joins
+from thalweg.testing.join_sources import JoinCase, JoinSources
+from thalweg.testing.join_texts import joins
 from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 
