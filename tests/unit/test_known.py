@@ -15,7 +15,15 @@ from thalweg.optimizer.window_pools import placed_windows
 from thalweg.optimizer.workload import build
 from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Manifest, Seen
-from thalweg.statistics.known import Figure, Origin, Sampled, distinct_values
+from thalweg.statistics.known import (
+    Figure,
+    Known,
+    Origin,
+    Sampled,
+    distinct_values,
+    side_names,
+    sides_to_sample,
+)
 from thalweg.testing.bound import bind_statements
 
 MANY, FEW = ", rate = 1000, distinct = 'k: 50000, g: 50000'", ", rate = 1000, distinct = 'k: 10, g: 5'"
@@ -126,8 +134,8 @@ def test_measured_before_declared_before_sampled_before_assumed() -> None:
         stream_sql("s", options=", rate = 70, distinct = 'k: 30'") + WINDOWS.format(where="")
     )
     plain = bind_statements(stream_sql("s") + WINDOWS.format(where=""))
-    seen = Manifest(seen=Seen({"s": (5.0, 2e6)}, {'s||"k"': 3.0}))
-    sampled = Sampled({"s": 400.0}, {'s||"k"|()': (1.0, 20.0, 1.0)})
+    seen = Manifest(seen=Seen({"s": (5.0, 2e6)}, {'["s", "", ["\\"k\\""]]': 3.0}))
+    sampled = Sampled({"s": 400.0}, {'["s", "", ["\\"k\\""], []]': (1.0, 20.0, 1.0)})
     cases = [(seen, bound, sampled), (None, bound, sampled), (None, plain, sampled), (None, plain, None)]
     found = []
     for manifest, given, sample in cases:
@@ -155,3 +163,14 @@ def test_an_expression_is_not_declared() -> None:
     text = "CREATE QUERY w AS SELECT k + 1 AS x, window_end, MIN(v) AS low FROM s GROUP BY k + 1, WINDOWS(TUMBLE '10 seconds');"
     (group,) = explained(stream_sql("s", options=", distinct = 'k: 30'") + text)["windows"]["groups"]
     assert (group["statistics"]["keys"], group["statistics"]["origins"]["keys"]) == (100, "assumed")
+
+
+def test_conditions_whatever_text_they_compare_with_are_known_by_themselves() -> None:
+    """The share of rows that a sample has of `name = 'a|b'` is that of this condition, and of no other."""
+    text = stream_sql("s") + WINDOWS.format(where="WHERE name = 'a|b' AND name <> 'c'")
+    bound = bind_statements(text.replace("at TIMESTAMP", "name STRING, at TIMESTAMP"))
+    (query,) = bound.queries.values()
+    (side,) = sides_to_sample([query])
+    known = Known(sampled=Sampled(sides={name: (0.25, 1.0, 1.0) for name in side_names(side)}))
+    assert known.share_of("s", query.where) == Figure(0.25, Origin.SAMPLED)
+    assert known.share_of("s", query.where[:1]) == Figure(1.0)

@@ -235,7 +235,7 @@ def kept_state(plan: Plan, manifest: Manifest) -> tuple[FragmentStatus, ...]:
             used.get(id, ()),
         )
 
-    keys = {f.id: tuple(map(key_text, column_trees(plan, f))) for f in plan.fragments}
+    keys = {f.id: tuple(map(key_text, column_trees(f))) for f in plan.fragments}
     lifted = [kept(f.id, f.source, _kept_as(plan, f), keys[f.id]) for f in plan.fragments if not f.static]
     derived = [kept(d.id, plan.fragment(d.base).source, str(d.window), keys[d.base]) for d in plan.derived]
     keeping = [j for j in plan.joins if EVALUATIONS[j.evaluate].keeps is not None]

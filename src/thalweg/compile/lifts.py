@@ -8,10 +8,10 @@ from dataclasses import replace
 from thalweg.compile.cells import Lookup, cells_of
 from thalweg.compile.sets import CellIndex, set_sql
 from thalweg.expr.quoting import identifier
-from thalweg.model.aggregates import PartColumn
+from thalweg.model.aggregates import TIME, PartColumn
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.groups import CELLED
-from thalweg.plan.nodes import COUNTED, TIME, Derived, Fragment, Room
+from thalweg.plan.nodes import COUNTED, Derived, Fragment, Room
 from thalweg.plan.pool import SET
 
 SLOT = '"slot"'
@@ -24,7 +24,7 @@ def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
     """
     if fragment.words:
         return _cells_sql(fragment) if fragment.celled else _sets_sql(fragment)
-    columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
+    columns = [f'{c.sql} AS "c{i}"' for i, c in enumerate(fragment.columns)]
     columns += [f"{word} AS {word}" for word in word_columns(fragment)]
     parts = [f'{p.lift if fragment.early else p.unit} AS "{p.name}"' for p in fragment.parts]
     source, slots = _slotted(fragment)
@@ -46,17 +46,19 @@ def lookup_of(fragment: Fragment) -> Lookup:
 def _cells_sql(fragment: Fragment) -> str:
     """Rows to partial instances by keys and cell; those that nobody takes are in none."""
     source, slots = _slotted(fragment)
-    columns = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns)]
+    columns = [f'{c.sql} AS "c{i}"' for i, c in enumerate(fragment.columns)]
     picked = ", ".join([*columns, *slots, *(f'{p.lift} AS "{p.name}"' for p in fragment.parts)])
     found = f"(SELECT * FROM {source}) {lookup_of(fragment).join}"
-    return f"SELECT {picked}\nFROM {found}\nWHERE {CELLED} IS NOT NULL GROUP BY {places(len(columns) + 1)}"
+    return (
+        f"SELECT {picked}\nFROM {found}\nWHERE {CELLED.sql} IS NOT NULL GROUP BY {places(len(columns) + 1)}"
+    )
 
 
 def _sets_sql(fragment: Fragment) -> str:
     """Rows to partial instances by keys and query-set: first by the cell of the index that a row falls into, then cells by their sets."""
     count = len(fragment.columns) - fragment.words
     index = CellIndex.of(fragment.sets)
-    keys = [f'{sql} AS "c{i}"' for i, sql in enumerate(fragment.columns[:count])]
+    keys = [f'{c.sql} AS "c{i}"' for i, c in enumerate(fragment.columns[:count])]
     source, slots = _slotted(fragment)
     parts = [f'{p.lift} AS "{p.name}"' for p in fragment.parts]
     cells = f"SELECT {', '.join([*keys, *slots, *index.columns, *parts])}\nFROM {source}\nGROUP BY ALL"
@@ -130,8 +132,8 @@ def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
 def row_conditions(fragment: Fragment) -> list[str]:
     """Which rows are taken: those that are not late, satisfy the conditions, and may find partners."""
     found = [
-        *(f"({c})" for c in fragment.where),
-        *(f"({fragment.columns[i]}) IS NOT NULL" for i in fragment.required),
+        *(f"({c.sql})" for c in fragment.where),
+        *(f"({fragment.columns[i].sql}) IS NOT NULL" for i in fragment.required),
     ]
     by_row = fragment.pool and not fragment.words
     found += (
@@ -163,7 +165,7 @@ def contiguous(
 def statistics_sql(fragment: Fragment, with_sets: bool = True) -> str:
     """How many rows of `scan` are taken, and about how many distinct values they have: of all that is kept, and of what is counted."""
     counted = [
-        ", ".join(fragment.columns[i] for i in some)
+        ", ".join(fragment.columns[i].sql for i in some)
         for some in (range(len(fragment.columns)), *fragment.counted)
     ]
     counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in counted]
@@ -180,9 +182,9 @@ LOOKED_AT = 200_000
 def heavy_sql(fragment: Fragment, some: Sequence[int], rows: int, with_sets: bool = True) -> str:
     """The most frequent values of some columns among so many rows of `scan`: hashes, how many rows have each, and how many have any."""
     every = rows // LOOKED_AT + 1
-    found = [*row_conditions(fragment), *(f"({fragment.columns[i]}) IS NOT NULL" for i in some)]
+    found = [*row_conditions(fragment), *(f"({fragment.columns[i].sql}) IS NOT NULL" for i in some)]
     found += [f"hash({TIME}) % {every} = 0"] if every > 1 else []
-    columns, where = ", ".join(fragment.columns[i] for i in some), " AND ".join(dict.fromkeys(found))
+    columns, where = ", ".join(fragment.columns[i].sql for i in some), " AND ".join(dict.fromkeys(found))
     counts = f"SELECT hash({columns}) AS h, count(*) AS n FROM scan WHERE {where} GROUP BY 1"
     total = "SELECT h, n, sum(n) OVER ()::BIGINT AS rows"
     return f"{_with_sets(fragment, with_sets)}{total} FROM ({counts}) ORDER BY n DESC, h LIMIT {MOST_HEAVY}"

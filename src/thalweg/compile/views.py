@@ -37,7 +37,9 @@ def narrow(shape: Shape, number: int) -> list[str]:
     """The columns of an input that decide who are partners, under the names that join statements use."""
     side, query = shape.sides[number], shape.query
     found = [
-        f'"c{i}" AS "{number}.c{i}"' for i, c in enumerate(side.columns) if c in equated_terms(query, number)
+        f'"c{i}" AS "{number}.c{i}"'
+        for i, c in enumerate(side.columns)
+        if c.sql in equated_terms(query, number)
     ]
     names = sorted(deciding_columns(query, number))
     return found + [
@@ -72,10 +74,10 @@ def met_columns(shape: Shape, number: int, place: int) -> list[str]:
     found = [
         f'"{place}.c{i}" AS "{number}.c{i}"'
         for i, c in enumerate(side.columns)
-        if c in equated_terms(query, number)
+        if c.sql in equated_terms(query, number)
     ]
     for name in sorted(deciding_columns(query, number)):
-        kept = set_of(shape) if name == SET else f'"{place}.c{side.columns.index(identifier(name))}"'
+        kept = set_of(shape) if name == SET else f'"{place}.c{side.place_of(identifier(name))}"'
         found.append(f"{kept} AS {flat(alias, name)}")
     return [
         *found,
@@ -92,7 +94,7 @@ def gathered(shape: Shape, outputs: Iterable[Output]) -> dict[str, tuple[int, st
         joined_name(i.alias, c): (n, c) for n, i in enumerate(shape.query.inputs) for c in _names(shape, n)
     }
     return {
-        name: (n, f"c{shape.sides[n].columns.index(identifier(c))}")
+        name: (n, f"c{shape.sides[n].place_of(identifier(c))}")
         for name in sorted(read)
         for n, c in (places[name],)
     }
@@ -105,7 +107,7 @@ def _names(shape: Shape, number: int) -> list[str]:
 def _kept(shape: Shape, number: int, column: str) -> str:
     """Where a side has a column."""
     side = shape.sides[number]
-    return set_of(shape) if side.common and column == identifier(SET) else f'"c{side.columns.index(column)}"'
+    return set_of(shape) if side.common and column == identifier(SET) else f'"c{side.place_of(column)}"'
 
 
 def set_of(shape: Shape) -> str:
@@ -130,7 +132,7 @@ def term_sql(shape: Shape, term: Term) -> str:
     if term.own is None or len(term.inputs) != 1:
         return f"({term.sql})"
     number = term.inputs[0]
-    return f'"{number}.c{shape.sides[number].columns.index(term.own)}"'
+    return f'"{number}.c{shape.sides[number].place_of(term.own)}"'
 
 
 def conditions(shape: Shape) -> list[Clause]:

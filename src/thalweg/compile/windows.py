@@ -18,7 +18,7 @@ from thalweg.model.aggregates import PartColumn, lowered, part_columns
 from thalweg.model.query import Output, Query
 from thalweg.model.windows import Window
 from thalweg.plan.arithmetic import HALF
-from thalweg.plan.nodes import TIME, Derived, Emission, Fragment, Plan
+from thalweg.plan.nodes import Derived, Emission, Fragment, Plan
 from thalweg.plan.pool import MEMBER, numbered
 from thalweg.plan.ranges import Range, window_of
 
@@ -48,7 +48,7 @@ def _lowered_sql(
 ) -> str:
     order = sorted({k.sql for k in query.keys})
     keys = [f'"c{order.index(k.sql)}" AS "k{i}"' for i, k in enumerate(query.keys)]
-    aggregates = [f'{lowered(a, TIME)} AS "a{i}"' for i, a in enumerate(query.calls)]
+    aggregates = [f'{lowered(a)} AS "a{i}"' for i, a in enumerate(query.calls)]
     window = [
         f'{window_id} AS "window_id"',
         f'make_timestamp({start}) AS "window_start"',
@@ -202,9 +202,9 @@ def _window_crew(plan: Plan, numbers: tuple[int, ...]) -> WindowCrew:
         emissions=numbers,
         inputs=inputs,
         given=first.parts,
-        keys=tuple(k.strip('"') for k in keys),
-        words=tuple(w.strip('"') for w in words),
-        folds={p.name: p.fold for p in wanted},
+        keys=node.names[:count],
+        words=node.names[count:],
+        folds={p.name: p.part.fold for p in wanted},
         sql=sql,
         folded_sql=folded_sql,
         cells=cells_of(lifted.sets) if lifted.celled else None,
@@ -213,7 +213,7 @@ def _window_crew(plan: Plan, numbers: tuple[int, ...]) -> WindowCrew:
 
 def query_parts(query: Query) -> tuple[PartColumn, ...]:
     """The partial-aggregate columns that a query's results are lowered from."""
-    return tuple({p.name: p for a in query.calls for p in part_columns(a, TIME)}.values())
+    return tuple({p.name: p for a in query.calls for p in part_columns(a)}.values())
 
 
 def _stacked(

@@ -61,8 +61,8 @@ def _group(view: WindowGroup) -> dict[str, Any]:
     costs, size = view.costs, view.costs.size
     return {
         "stream": view.group.stream,
-        "where": list(view.group.where),
-        "keys": list(view.group.keys),
+        "where": [c.sql for c in view.group.where],
+        "keys": [k.sql for k in view.group.keys],
         "queries": list(view.queries),
         "aggregates": list(view.aggregates),
         "allows": _traits(view.traits),

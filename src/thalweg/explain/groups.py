@@ -20,7 +20,7 @@ from thalweg.optimizer.planner import WindowPlanner
 from thalweg.optimizer.window_graph import WindowCoverageGraph, window_coverage_graph
 from thalweg.optimizer.window_pools import places_of
 from thalweg.plan.groups import Group
-from thalweg.plan.nodes import TIME, Fragment, Plan
+from thalweg.plan.nodes import Fragment, Plan
 
 
 def window_groups(
@@ -115,7 +115,5 @@ def _is_of(node: Node, kind: Kind, kinds: tuple[Kind, ...]) -> bool:
 def _calls(kind: Kind) -> tuple[str, ...]:
     """The aggregates of a kind as SQL."""
     names = {p.name for p in kind.parts}
-    calls = (
-        a for q in kind.queries for a in q.calls if names.issuperset(p.name for p in part_columns(a, TIME))
-    )
+    calls = (a for q in kind.queries for a in q.calls if names.issuperset(p.name for p in part_columns(a)))
     return tuple(dict.fromkeys(map(call_text, calls)))

@@ -36,8 +36,8 @@ def _kept_of(node: Fragment) -> dict[str, Any]:
     return {
         "source": node.source,
         "static": node.static,
-        "where": list(node.where),
-        "columns": list(node.columns),
+        "where": [c.sql for c in node.where],
+        "columns": [c.sql for c in node.columns],
         "early": node.early,
         "slot_seconds": node.slot / 1e6,
         "hashed": hashed(node),
@@ -46,7 +46,7 @@ def _kept_of(node: Fragment) -> dict[str, Any]:
 
 def hashed(node: Fragment) -> list[list[str] | None]:
     """Per axis of the partitions the columns by whose hash rows are spread; None where they are copied."""
-    return [None if axis is None else [node.columns[i] for i in axis] for axis in node.route]
+    return [None if axis is None else [node.columns[i].sql for i in axis] for axis in node.route]
 
 
 def expected_data(e: Expected) -> dict[str, float]:

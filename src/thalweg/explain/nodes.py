@@ -21,7 +21,7 @@ from thalweg.optimizer.pool_costs import join_statistics
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Join, Plan
-from thalweg.plan.trees import column_trees, part_calls
+from thalweg.plan.trees import column_trees
 from thalweg.statistics.constants import join_constants
 from thalweg.statistics.records import JoinStatistics
 
@@ -57,13 +57,12 @@ def _view(plan: Plan, node: Node, expected: Expected, inside: bool, last: LastBa
 def node_words(plan: Plan, node: Node) -> NodeWords:
     """What a node keeps, as the queries say it that use it."""
     lifted = node if isinstance(node, Fragment) else plan.fragment(node.base)
-    calls = part_calls(plan, lifted)
 
     def parts(write: Callable[[Expr], str]) -> tuple[str, ...]:
-        found = [part_words(*calls[p.name], write) for p in node.parts]
+        found = [part_words(p, write) for p in node.parts]
         return tuple(p.lift if lifted.early else p.unit for p in found)
 
-    return NodeWords(tuple(map(worded, column_trees(plan, lifted))), parts(worded), parts(lambda e: e.sql))
+    return NodeWords(tuple(map(worded, column_trees(lifted))), parts(worded), parts(lambda e: e.sql))
 
 
 def side_estimates(plan: Plan, planner: WindowPlanner) -> dict[str, Expected]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from thalweg.expr.nodes import Expr
 from thalweg.model.query import Aggregate
 
+TIME = '"__time"'
+"""The event time of a row in microseconds."""
 INTEGERS = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 )
@@ -337,17 +340,52 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
 )
 
 
+_OWNERS: dict[Part, tuple[str, int]] = {}
+for _function in AGGREGATES.values():
+    for _place, _part in enumerate(_function.parts):
+        _OWNERS.setdefault(_part, (_function.name, _place))
+
+
 @dataclass(frozen=True)
 class PartColumn:
-    """A part of some aggregate as a column of a fragment. Its name is its meaning, so equal parts are shared."""
+    """A part of an aggregate as a column of a fragment: equal parts are one, whatever they were asked for by, and have one name."""
 
-    name: str
-    lift: str
-    combine: str
-    inverse: str | None = None
-    unit: str = ""
-    wide: str | None = None
-    fold: str | None = None
+    call: Aggregate
+    place: int = 0
+
+    @property
+    def part(self) -> Part:
+        """How rows become it, and how several become one."""
+        return AGGREGATES[self.call.function].parts[self.place]
+
+    @cached_property
+    def name(self) -> str:
+        """Its name, which is its meaning."""
+        return f"{self.part.kind}_{hashlib.sha256(self.lift.encode()).hexdigest()[:32]}"
+
+    @cached_property
+    def lift(self) -> str:
+        """The SQL that makes it of rows."""
+        return self.part.lift(self._written)
+
+    @cached_property
+    def unit(self) -> str:
+        """The SQL that makes it of a single row."""
+        return self.part.unit(self._written)
+
+    @property
+    def combine(self) -> str:
+        """The SQL that makes one of several."""
+        return self.part.combine(f'"{self.name}"')
+
+    @property
+    def wide(self) -> str | None:
+        """The type in which a unit must be weighed."""
+        return self.part.wide(self._written)
+
+    @cached_property
+    def _written(self) -> Call:
+        return _written(self.call, TIME, lambda e: e.sql)
 
 
 @dataclass(frozen=True)
@@ -358,16 +396,18 @@ class PartWords:
     unit: str
 
 
-def part_columns(aggregate: Aggregate, time: str) -> tuple[PartColumn, ...]:
-    """The partial-aggregate columns that a call needs; `time` is the SQL of the event time in microseconds."""
-    call = _written(aggregate, time, lambda e: e.sql)
-    return tuple(_column(p, call) for p in AGGREGATES[aggregate.function].parts)
+def part_columns(aggregate: Aggregate) -> tuple[PartColumn, ...]:
+    """The partial-aggregate columns that a call needs, each of the first function that has it."""
+    return tuple(
+        PartColumn(Aggregate(function, aggregate.args, aggregate.where), place)
+        for function, place in map(_OWNERS.__getitem__, AGGREGATES[aggregate.function].parts)
+    )
 
 
-def part_words(aggregate: Aggregate, place: int, words: Callable[[Expr], str]) -> PartWords:
-    """A part of a call in words: `words` writes what it reads of a row."""
-    part, call = AGGREGATES[aggregate.function].parts[place], _written(aggregate, "event time", words)
-    return PartWords(part.lift(call), part.unit(call))
+def part_words(column: PartColumn, words: Callable[[Expr], str]) -> PartWords:
+    """A part in words: `words` writes what it reads of a row."""
+    call = _written(column.call, "event time", words)
+    return PartWords(column.part.lift(call), column.part.unit(call))
 
 
 def _written(aggregate: Aggregate, time: str, write: Callable[[Expr], str]) -> Call:
@@ -379,17 +419,8 @@ def _types(aggregate: Aggregate) -> tuple[str, ...]:
     return tuple(a.type for a in aggregate.args)
 
 
-def _column(part: Part, call: Call) -> PartColumn:
-    lift = part.lift(call)
-    name = f"{part.kind}_{hashlib.sha256(lift.encode()).hexdigest()[:32]}"
-    inverse = part.inverse("w", "p") if part.inverse else None
-    return PartColumn(
-        name, lift, part.combine(f'"{name}"'), inverse, part.unit(call), part.wide(call), part.fold
-    )
-
-
-def lowered(aggregate: Aggregate, time: str) -> str:
+def lowered(aggregate: Aggregate) -> str:
     """The SQL that turns the combined parts of a whole window into the result of the call."""
     function = AGGREGATES[aggregate.function]
-    names = tuple(f'"{c.name}"' for c in part_columns(aggregate, time))
+    names = tuple(f'"{c.name}"' for c in part_columns(aggregate))
     return function.lower(names, _types(aggregate), aggregate.params)

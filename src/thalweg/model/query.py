@@ -7,7 +7,7 @@ that give a stream other names still share its state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import gcd
 
 from thalweg.expr.nodes import Expr
@@ -67,10 +67,11 @@ class Output:
 
 @dataclass(frozen=True, order=True)
 class ColumnRef:
-    """A column of the n-th input."""
+    """A column of the n-th input, of the type that it has there."""
 
     input: int
     name: str
+    type: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.expr.quoting import identifier
 from thalweg.model.query import Query
-from thalweg.model.reading import columns_read
 from thalweg.optimizer.join_nodes import starts_of
 from thalweg.optimizer.pools import Begins, Home, Kept, Pool, Prices, pool_of
+from thalweg.plan.groups import in_order
 from thalweg.plan.nodes import Room, named
 from thalweg.plan.pool import BITS, SET, pooled
 from thalweg.plan.sides import sides_of
@@ -173,14 +172,8 @@ def _with_columns(commons: Commons, wanted: Sequence[Kept]) -> Commons:
     for needs in wanted:
         if commons.keeps(needs) is None:
             known = missing.get(needs.source, needs)
-            missing[needs.source] = Kept(
-                needs.source, _both(known.columns, needs.columns), _both(known.reads, needs.reads)
-            )
+            missing[needs.source] = Kept(needs.source, in_order((*known.columns, *needs.columns)))
     return replace(commons, kept=(*commons.kept, *missing.values()))
-
-
-def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted({*one, *other}))
 
 
 def _at_home(pool: Pool, commons: Commons, room: Room, begins: Begins) -> Pool:
@@ -194,9 +187,6 @@ def _at_home(pool: Pool, commons: Commons, room: Room, begins: Begins) -> Pool:
 
 def wanted_of(pool: Pool) -> dict[str, Kept]:
     """What a pool needs of each stream."""
-    asked, none = pooled(pool.shape, pool.id, pool.members), identifier(SET)
+    asked = pooled(pool.shape, pool.id, pool.members)
     sides = [s for s in sides_of(asked, (False,) * len(asked.inputs)) if not s.static]
-    reads = {s.source: tuple(sorted(columns_read(asked, s.source) - {SET})) for s in sides}
-    return {
-        s.source: Kept(s.source, tuple(c for c in s.columns if c != none), reads[s.source]) for s in sides
-    }
+    return {s.source: Kept(s.source, tuple(c for c in s.columns if SET not in c.columns)) for s in sides}

@@ -13,7 +13,6 @@ from thalweg.model.windows import Window
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group, group_of
-from thalweg.plan.nodes import TIME
 
 
 class Costs(Protocol):
@@ -116,5 +115,5 @@ def _parts_by_traits(query: Query) -> dict[Traits, tuple[PartColumn, ...]]:
         return {Traits(overlap_safe=True, invertible=False, holistic=False): ()}
     found: dict[Traits, dict[str, PartColumn]] = {}
     for aggregate in query.calls:
-        found.setdefault(traits_of(aggregate), {}).update({p.name: p for p in part_columns(aggregate, TIME)})
+        found.setdefault(traits_of(aggregate), {}).update({p.name: p for p in part_columns(aggregate)})
     return {t: tuple(p.values()) for t, p in found.items()}

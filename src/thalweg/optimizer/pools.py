@@ -51,11 +51,10 @@ class Prices(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """What a commons keeps of a stream: columns, and what these read of it."""
+    """What a commons keeps of a stream."""
 
     source: str
-    columns: tuple[str, ...]
-    reads: tuple[str, ...]
+    columns: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def _common(side: Fragment, kept: Kept, home: Home) -> Fragment:
         sets=(),
         owner="",
     )
-    return fragment(replace(made, place=home.place, common=home.room.word + 1, reads=kept.reads))
+    return fragment(replace(made, place=home.place, common=home.room.word + 1))
 
 
 def emission_of(pool: Pool, join: str, query: Query, born: Starts) -> Emission:
@@ -224,7 +223,7 @@ def _home(old: Plan, join: Join) -> Home | None:
         first.pool,
         first.place or 0,
         join.room,
-        tuple(Kept(s.source, s.columns, s.reads) if s.common else None for s in sides),
+        tuple(Kept(s.source, s.columns) if s.common else None for s in sides),
     )
 
 

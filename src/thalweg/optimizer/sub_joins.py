@@ -138,7 +138,7 @@ def _equalities(plan: Plan, join: Join, inputs: Sequence[int]) -> list[Equated]:
         for term in (e.left, e.right):
             if len(term.inputs) == 1 and term.inputs[0] in places and term.own is not None:
                 n = term.inputs[0]
-                ends.append((places[n], plan.fragment(join.sides[n]).columns.index(term.own)))
+                ends.append((places[n], plan.fragment(join.sides[n]).place_of(term.own)))
         if len(ends) == 2:
             found.add(Equated(*sorted(ends)))
     return sorted(found, key=lambda e: (e.left, e.right))
@@ -241,9 +241,8 @@ def _needed(plan: Plan, join: Join, number: int) -> list[int]:
     """The columns of an input that decide who are its partners."""
     columns, asked = plan.fragment(join.sides[number]).columns, join.asked
     names = deciding_columns(asked, number) - {SET}
-    return [
-        i for i, c in enumerate(columns) if c in equated_terms(asked, number) | {identifier(n) for n in names}
-    ]
+    wanted = equated_terms(asked, number) | {identifier(n) for n in names}
+    return [i for i, c in enumerate(columns) if c.sql in wanted]
 
 
 def _with(plan: Plan, taken: Mapping[str, Prefix], subs: tuple[SubJoin, ...]) -> Plan:

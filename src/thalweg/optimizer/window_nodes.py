@@ -110,7 +110,7 @@ def _derived(parent: Fragment | Derived, step: Step, kind: Kind) -> Derived:
         id=derived_id(parent.id, step.window, step.how),
         base=parent.id if isinstance(parent, Fragment) else parent.base,
         parent=parent.id,
-        keys=parent.keys,
+        names=parent.names,
         words=parent.words,
         window=step.window,
         parts=kind.parts,

@@ -15,13 +15,12 @@ from typing import Protocol
 
 from thalweg.compile.cells import subject_of
 from thalweg.expr.implication import said
-from thalweg.expr.nodes import Expr
-from thalweg.expr.quoting import identifier
+from thalweg.expr.nodes import Column, Expr
 from thalweg.model.query import Query
 from thalweg.plan.groups import CELLED, Group, group_of
 from thalweg.plan.members import base_of
 from thalweg.plan.nodes import Emission, Plan, named
-from thalweg.plan.pool import SET
+from thalweg.plan.pool import SET, TYPE
 
 WORD = 64
 MOST_WORDS = 16
@@ -52,7 +51,7 @@ class WindowPool:
 
     id: str
     stream: str
-    keys: tuple[str, ...]
+    keys: tuple[Expr, ...]
     words: int
     celled: bool = False
     bits: dict[int, Where] = field(default_factory=dict)
@@ -62,7 +61,7 @@ class WindowPool:
     @property
     def group(self) -> Group:
         """What its windows are planned as: the query-set or the cell is one more key."""
-        sets = (CELLED,) if self.celled else tuple(identifier(f"{SET}{n}") for n in range(self.words))
+        sets = (CELLED,) if self.celled else tuple(Column(f"{SET}{n}", TYPE) for n in range(self.words))
         return Group(self.stream, (), (*self.keys, *sets), self.id, self.words)
 
     def may_take(self, query: Query) -> bool:
@@ -134,7 +133,7 @@ def placed_windows(
             keys = group.keys[: len(group.keys) - group.words]
             pool = WindowPool(group.pool, group.stream, keys, group.words, group.celled)
             pools.setdefault(group.pool, pool).give(bit, old.query(name).where)
-    left: dict[tuple[str, tuple[str, ...], frozenset[Expr], bool], list[Query]] = {}
+    left: dict[tuple[str, tuple[Expr, ...], frozenset[Expr], bool], list[Query]] = {}
     for query in queries:
         if query.name not in found:
             own = group_of(query)
@@ -166,7 +165,7 @@ def _pays(queries: list[Query], prices: WindowPrices) -> bool:
 
 def _opened(
     stream: str,
-    keys: tuple[str, ...],
+    keys: tuple[Expr, ...],
     celled: bool,
     queries: Sequence[Query],
     different: int,
@@ -180,7 +179,9 @@ def _opened(
         place = _place(query, pools)
         if place is None:
             id = next(
-                i for n in range(len(known) + 1) if (i := named("pool", stream, keys, words, n)) not in known
+                i
+                for n in range(len(known) + 1)
+                if (i := named("pool", stream, [k.sql for k in keys], words, n)) not in known
             )
             known.add(id)
             pools.append(WindowPool(id, stream, keys, words, celled))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from thalweg.expr.nodes import Column, Expr
 from thalweg.model.query import Query
 
 CELL = "__cell"
 """The column of the cell that a row falls into."""
-CELLED = f'"{CELL}"'
+CELLED = Column(CELL, "INTEGER")
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,8 @@ class Group:
     cell. `spread` is how many of these rows of one key are expected to have; what was measured counts more."""
 
     stream: str
-    where: tuple[str, ...]
-    keys: tuple[str, ...]
+    where: tuple[Expr, ...]
+    keys: tuple[Expr, ...]
     pool: str = ""
     words: int = 0
     spread: int = field(default=1, compare=False)
@@ -31,4 +33,10 @@ class Group:
 
 def group_of(query: Query) -> Group:
     """The sharing group of a windowed query."""
-    return Group(query.stream, tuple(e.sql for e in query.where), tuple(sorted({k.sql for k in query.keys})))
+    return Group(query.stream, query.where, in_order(k.expr for k in query.keys))
+
+
+def in_order(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+    """Expressions each once, in the order of what the engine writes for them."""
+    found = {e.sql: e for e in exprs}
+    return tuple(found[sql] for sql in sorted(found))

@@ -14,6 +14,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TypeVar
 
+from thalweg.expr.nodes import Expr
+from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
@@ -26,8 +28,7 @@ from thalweg.plan.sub_joins import SubJoin
 
 K = TypeVar("K")
 V = TypeVar("V")
-TIME = '"__time"'
-COUNTED: PartColumn = part_columns(Aggregate("COUNT_ROWS"), TIME)[0]
+COUNTED: PartColumn = part_columns(Aggregate("COUNT_ROWS"))[0]
 """The part that says how many rows an aggregation set stands for."""
 
 
@@ -52,15 +53,14 @@ class Fragment:
     takes which, and may change while the fragment stays the same. One that is not to be shared has an `owner`.
     Partial aggregates for a pool of windows have the query-set as their last columns, in so many `words` of 64 bits; or the cell as one.
     Rows of a commons, which many pools join by whatever columns, are in one partition, that of its `place`; their query-sets stand
-    beside the columns, in so many words of 64 bits as `common` says, and each pool has a `Room` in them. What its columns read of the
-    source, `reads` says, as those who asked for them may be gone.
+    beside the columns, in so many words of 64 bits as `common` says, and each pool has a `Room` in them.
     State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
     """
 
     id: str
     source: str
-    where: tuple[str, ...]
-    columns: tuple[str, ...]
+    where: tuple[Expr, ...]
+    columns: tuple[Expr, ...]
     window: Window
     parts: tuple[PartColumn, ...] = ()
     early: bool = True
@@ -79,12 +79,29 @@ class Fragment:
     words: int = 0
     common: int = 0
     place: int | None = None
-    reads: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(f"c{i}" for i in range(len(self.columns)))
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        return tuple(f'"c{i}"' for i in range(len(self.columns)))
+        """The same as identifiers."""
+        return tuple(map(identifier, self.names))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {c.sql: i for i, c in enumerate(self.columns)}
+
+    def place_of(self, column: str) -> int:
+        """The number of the column that has what the engine writes so."""
+        return self._places[column]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns of its source that it keeps something of."""
+        return frozenset().union(*(c.columns for c in self.columns))
 
     @property
     def celled(self) -> bool:
@@ -115,12 +132,10 @@ class Fragment:
 
 def fragment(made: Fragment) -> Fragment:
     """A fragment under the name of its meaning; parts and what is counted may be added to it."""
-    w = made.window
+    w, where, columns = made.window, [c.sql for c in made.where], [c.sql for c in made.columns]
     shape = [made.early, made.static, made.required, made.route, made.pattern, made.timed]
     more = (*_optional(made.begin), *_optional(made.pool or None), *_optional(made.owner or None))
-    return replace(
-        made, id=named(made.source, made.where, made.columns, (w.range, w.slide, w.offset), shape, *more)
-    )
+    return replace(made, id=named(made.source, where, columns, (w.range, w.slide, w.offset), shape, *more))
 
 
 def _optional(value: object) -> list[object]:
@@ -137,13 +152,18 @@ class Derived:
     id: str
     base: str
     parent: str
-    keys: tuple[str, ...]
+    names: tuple[str, ...]
     window: Window
     parts: tuple[PartColumn, ...]
     pieces: Pieces
     how: str
     factor: bool = False
     words: int = 0
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its columns, which are those of its base, as identifiers."""
+        return tuple(map(identifier, self.names))
 
     @property
     def cut(self) -> Cut:

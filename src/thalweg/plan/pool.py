@@ -140,7 +140,7 @@ def _input(given: QueryInput, number_: int, pool: str, members: Sequence[Member]
 
 def _set_term(shape: Query, members: Sequence[Member]) -> Term:
     """The query-set of a joined row: what its rows have in common, without those whose other conditions it does not satisfy."""
-    refs = tuple(ColumnRef(n, SET) for n in range(len(shape.inputs)))
+    refs = tuple(ColumnRef(n, SET, TYPE) for n in range(len(shape.inputs)))
     expr: Expr = Column(joined_name("i0", SET), TYPE)
     for ref in refs[1:]:
         expr = Call("&", (expr, Column(joined_name(f"i{ref.input}", SET), TYPE)), TYPE)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.expr.quoting import identifier
+from thalweg.expr.nodes import Column, Expr
 from thalweg.model.aggregates import AGGREGATES, Part, PartColumn, part_columns
 from thalweg.model.query import Query, QueryAggregate, Term
 from thalweg.model.windows import Window
 from thalweg.plan.equated import equated_classes
 from thalweg.plan.grid import Pattern
-from thalweg.plan.nodes import COUNTED, TIME, Fragment, fragment
+from thalweg.plan.groups import in_order
+from thalweg.plan.nodes import COUNTED, Fragment, fragment
 
 Node = tuple[int, str]
 Route = tuple[tuple[str, ...] | None, ...]
@@ -29,7 +30,11 @@ class JoinPart:
     name: str
     input: int | None
     column: PartColumn
-    part: Part
+
+    @property
+    def part(self) -> Part:
+        """How it is made and combined."""
+        return self.column.part
 
 
 def join_parts(query: Query) -> tuple[JoinPart, ...]:
@@ -44,11 +49,7 @@ def join_parts(query: Query) -> tuple[JoinPart, ...]:
 def aggregate_parts(aggregate: QueryAggregate) -> tuple[JoinPart, ...]:
     """The parts of one aggregate."""
     where = "all" if aggregate.input is None else str(aggregate.input)
-    columns = part_columns(aggregate.call, TIME)
-    parts = AGGREGATES[aggregate.call.function].parts
-    return tuple(
-        JoinPart(f"{where}_{c.name}", aggregate.input, c, p) for c, p in zip(columns, parts, strict=True)
-    )
+    return tuple(JoinPart(f"{where}_{c.name}", aggregate.input, c) for c in part_columns(aggregate.call))
 
 
 def sides_of(query: Query, early: Sequence[bool], owner: str = "") -> tuple[Fragment, ...]:
@@ -64,7 +65,7 @@ def sides_of(query: Query, early: Sequence[bool], owner: str = "") -> tuple[Frag
 def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern) -> Fragment:
     """A side: no partner is found by NULL, so rows that have it in what is equated are left out; a set has one row of them at most."""
     given, columns = query.inputs[number], side_columns(query, number)
-    equated = equated_columns(query, number)
+    equated, names = equated_columns(query, number), [c.sql for c in columns]
     own = [p for p in join_parts(query) if p.input == number]
     parts = {p.name: p for p in (*((COUNTED,) if early else ()), *(p.column for p in own))}
     slot = 1 if query.every is None else query.slot
@@ -73,18 +74,18 @@ def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern
             id="",
             source=given.source,
             static=not given.is_stream,
-            where=tuple(c.sql for c in given.where),
+            where=given.where,
             columns=columns,
             window=Window(slot, slot),
             required=() if early else equated,
             parts=tuple(parts.values()),
             early=early,
-            route=tuple(None if axis is None else tuple(columns.index(c) for c in axis) for axis in route),
+            route=tuple(None if axis is None else tuple(names.index(c) for c in axis) for axis in route),
             timed=query.every is None and given.is_stream,
             pattern=pattern if route else (),
             holistic=early
             and any(AGGREGATES[a.call.function].holistic for a in query.aggregates if a.input == number),
-            counted=tuple(dict.fromkeys((equated, *_equated_apart(query, number, columns)))),
+            counted=tuple(dict.fromkeys((equated, *_equated_apart(query, number, names)))),
             pool=given.pool,
             sets=given.sets,
             owner=_place(query, number) if given.pool else "",
@@ -101,7 +102,7 @@ def _place(query: Query, number: int) -> str:
 def equated_columns(query: Query, number: int) -> tuple[int, ...]:
     """Which columns of an input's side the join equates with those of others."""
     equated = {t.own for e in query.equalities for t in (e.left, e.right) if t.inputs == (number,)}
-    return tuple(i for i, c in enumerate(side_columns(query, number)) if c in equated)
+    return tuple(i for i, c in enumerate(side_columns(query, number)) if c.sql in equated)
 
 
 def _equated_apart(query: Query, number: int, columns: Sequence[str]) -> list[tuple[int, ...]]:
@@ -113,15 +114,15 @@ def _equated_apart(query: Query, number: int, columns: Sequence[str]) -> list[tu
     ]
 
 
-def side_columns(query: Query, number: int) -> tuple[str, ...]:
+def side_columns(query: Query, number: int) -> tuple[Expr, ...]:
     """What the join needs of an input after its rows were chosen: rule 1 of early aggregation, for any expressions."""
     terms = [t for e in query.equalities for t in (e.left, e.right)] + list(query.keys)
-    whole = {t.own for t in terms if t.inputs == (number,) and t.own is not None}
+    whole = [t.bare for t in terms if t.inputs == (number,) and t.bare is not None]
     read = [*query.columns, *(c for t in query.residue for c in t.columns)]
     read += [c for k in query.keys if k.own is None for c in k.columns]
     read += [c for a in query.aggregates if a.input is None for c in a.columns]
-    bare = {identifier(c.name) for c in read if c.input == number}
-    return tuple(sorted(whole | bare))
+    bare = [Column(c.name, c.type) for c in read if c.input == number]
+    return in_order((*bare, *whole))
 
 
 def _routes(query: Query) -> tuple[tuple[Route, ...], Pattern]:
@@ -130,7 +131,7 @@ def _routes(query: Query) -> tuple[tuple[Route, ...], Pattern]:
     streams = [n for n in numbers if query.inputs[n].is_stream]
     axes = _axes(query, frozenset(streams))
     if not axes:
-        first = (side_columns(query, streams[0]),)
+        first = (tuple(c.sql for c in side_columns(query, streams[0])),)
         return tuple(first if n == streams[0] else () for n in numbers), ()
     routes: list[Route] = [tuple(axis.get(n) for axis in axes) for n in numbers]
     pattern = tuple(tuple(n in axis for axis in axes) for n in streams) if len(axes) > 1 else ()

@@ -32,7 +32,6 @@ UNSUPPORTED = frozenset({
     "GROUPING_ID", "HISTOGRAM_NUMERIC", "KURTOSIS", "SKEWNESS", "LISTAGG", "STRING_AGG", "MODE", "REGR_COUNT", "REGR_SLOPE",
     "REGR_INTERCEPT", "REGR_R2", "TRY_SUM", "TRY_AVG",
 })  # fmt: skip
-TIME = '"__time"'
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
@@ -90,7 +89,7 @@ def aggregate_type(aggregate: Aggregate, typing: Typing) -> str:
 
     def question() -> tuple[str, dict[str, str]]:
         scope = columns | {"__time": "BIGINT"}
-        return lowered(plain, TIME), {p.name: typing.ask(p.lift, scope) for p in part_columns(plain, TIME)}
+        return lowered(plain), {p.name: typing.ask(p.lift, scope) for p in part_columns(plain)}
 
     return typing.answer(plain, question)
 

@@ -30,7 +30,11 @@ class JoinedRows:
     @cached_property
     def refs(self) -> dict[str, ColumnRef]:
         """The columns of a joined row by their names in it."""
-        return {joined_name(i.alias, c): ColumnRef(n, c) for n, i in enumerate(self.inputs) for c in i.types}
+        return {
+            joined_name(i.alias, c): ColumnRef(n, c, t)
+            for n, i in enumerate(self.inputs)
+            for c, t in i.types.items()
+        }
 
     def builder(self, place: str, aliases: Mapping[str, Term] | None = None) -> Builder:
         """What builds expressions over the joined row; `aliases` are names of earlier results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,7 +17,7 @@ from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
 from thalweg.plan.codec import dumps
 from thalweg.plan.core import core
-from thalweg.plan.groups import Group, group_of
+from thalweg.plan.groups import Group, group_of, in_order
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.sides import sides_of
 from thalweg.state.manifest import Seen
@@ -138,7 +139,7 @@ class Known:
 
     def _equated(self, side: Fragment, some: tuple[int, ...]) -> tuple[tuple[str, ...], Figure, Heavy]:
         """Distinct values of some columns that are equated, and those that are frequent."""
-        name, columns = side_name(side, some), tuple(side.columns[i] for i in some)
+        name, columns = side_name(side, some), tuple(side.columns[i].sql for i in some)
         if (measured := self.seen.sides.get(name)) is not None:
             return columns, Figure(measured[2], Origin.MEASURED), self.seen.heavy.get(name, ())
         return columns, self._values(side, some, 2, ASSUMED_SETS, some), self.sampled.heavy.get(name, ())
@@ -204,13 +205,13 @@ class Known:
         sampled = ((name, s[0], Origin.SAMPLED) for name, s in self.sampled.sides.items())
         found: dict[tuple[str, str], Figure] = {}
         for name, share, origin in (*sampled, *measured):
-            source, where, *_ = name.split("|")
+            source, where, *_ = json.loads(name)
             found[source, where] = Figure(share, origin)
         return found
 
     def share_of(self, source: str, where: Sequence[Expr]) -> Figure:
         """The part of the rows of a stream or table that conditions choose."""
-        key = source, " AND ".join(e.sql for e in where)
+        key = source, _together(where)
         return Figure(1.0, Origin.MEASURED) if not where else self._shares.get(key, Figure(1.0))
 
     def _values(
@@ -230,7 +231,7 @@ class Known:
             for name, count in s.distinct
         }
         sampled = self.sampled.sides.get(side_name(side, equated))
-        declared = [counts.get(side.columns[i]) for i in columns]
+        declared = [counts.get(side.columns[i].sql) for i in columns]
         return distinct_values(declared, sampled[place] if sampled else None, assumed if declared else 1.0)
 
 
@@ -267,7 +268,7 @@ def group_side(group: Group) -> Fragment:
 def key_sides(query: Query) -> tuple[Fragment, ...]:
     """The grouping keys of a join by the input that they are of."""
     owned = [
-        tuple(sorted({k.own for k in query.keys if k.own is not None and k.inputs == (n,)}))
+        in_order(k.bare for k in query.keys if k.bare is not None and k.inputs == (n,))
         for n in range(len(query.inputs))
     ]
     sides = sides_of(query, (True,) * len(query.inputs))
@@ -285,7 +286,7 @@ def sides_to_sample(queries: Iterable[Query]) -> tuple[Fragment, ...]:
             if q.windows
             else (*sides_of(q, (True,) * len(q.inputs)), *key_sides(q))
         )
-        found |= {"|".join(side_names(s)): s for s in sides}
+        found |= {json.dumps(side_names(s)): s for s in sides}
     return tuple(found.values())
 
 
@@ -296,7 +297,11 @@ def side_names(side: Fragment) -> tuple[str, ...]:
 
 def group_name(group: Group) -> str:
     """A group as a key of statistics."""
-    return "|".join([group.stream, group.pool or " AND ".join(group.where), ", ".join(group.keys)])
+    return json.dumps([group.stream, group.pool or _together(group.where), [k.sql for k in group.keys]])
+
+
+def _together(where: Iterable[Expr]) -> str:
+    return " AND ".join(c.sql for c in where)
 
 
 @lru_cache(maxsize=4096)
@@ -313,6 +318,6 @@ def plan_name(query: Query, early: Iterable[bool], evaluate: str, method: str) -
 def side_name(side: Fragment, equated: tuple[int, ...] | None = None) -> str:
     """A side as a key of statistics, whatever plan it is of."""
     columns = side.counted[0] if equated is None else equated
-    return "|".join(
-        [side.source, side.pool or " AND ".join(side.where), ", ".join(side.columns), str(columns)]
+    return json.dumps(
+        [side.source, side.pool or _together(side.where), [c.sql for c in side.columns], columns]
     )

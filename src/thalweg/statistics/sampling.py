@@ -24,10 +24,11 @@ from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
 from thalweg.engine.kernel.connection import Reach, open_connection
 from thalweg.engine.kernel.relations import relation_files
 from thalweg.errors import DataError
+from thalweg.model.aggregates import TIME
 from thalweg.model.query import Query
 from thalweg.model.reading import columns_read
 from thalweg.model.stream import Relation, Stream
-from thalweg.plan.nodes import TIME, Fragment
+from thalweg.plan.nodes import Fragment
 from thalweg.plan.ranges import LOWEST
 from thalweg.statistics.known import Sampled, side_name, side_names, sides_to_sample
 from thalweg.statistics.learned import counted, heavy_values

@@ -11,12 +11,12 @@ import pytest
 
 from thalweg.api.status import Status, read_status
 from thalweg.errors import DataError, StateError, UsageError
-from thalweg.model.aggregates import PartColumn
+from thalweg.expr.nodes import Column as Expression
 from thalweg.model.query import windowed
 from thalweg.model.stream import Column, Stream
 from thalweg.model.target import Files
 from thalweg.model.windows import SECOND, NamedWindow, Window
-from thalweg.plan.nodes import Emission, Fragment, Plan
+from thalweg.plan.nodes import COUNTED, Emission, Fragment, Plan
 from thalweg.state.directory import Directory
 from thalweg.state.history import append, write_base
 from thalweg.state.local import LocalStore
@@ -35,7 +35,7 @@ BID = Stream(
 )
 QUIET = Stream("quiet", BID.columns, "at", path="/data/quiet")
 HIGH = windowed("high", "bid", (), (), (NamedWindow("1 minute", MINUTE),), (), ())
-FRAGMENT = Fragment("bid_1", "bid", (), ('"price"',), MINUTE, (PartColumn("rows", "count(*)", "sum"),))
+FRAGMENT = Fragment("bid_1", "bid", (), (Expression("price", "BIGINT"),), MINUTE, (COUNTED,))
 EMITTED = Emission("high", ("bid_1",), "1 minute", MINUTE)
 MANIFEST = Manifest(
     batch=12,

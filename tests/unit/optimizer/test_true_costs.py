@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from thalweg.expr.nodes import Column
 from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.steps import beside_steps, engine_cost, estimates
@@ -127,7 +128,7 @@ def test_kinds_that_have_the_same_slots_pay_for_them_once() -> None:
     stream = "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'nowhere', time = 'at');"
     text = "CREATE QUERY q AS SELECT k, window_end, MIN(v) AS a FROM s GROUP BY k, WINDOWS(TUMBLE '1 minute', TUMBLE '1 hour');"
     (query,) = bind_statements(stream + text).queries.values()
-    statistics, group = WindowStatistics(20_000, 100, 60 * SECOND), Group("s", (), ('"k"',))
+    statistics, group = WindowStatistics(20_000, 100, 60 * SECOND), Group("s", (), (Column("k", "BIGINT"),))
 
     class Planned:
         def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:

@@ -97,7 +97,7 @@ def test_a_value_is_spark_s(expression: str, value: Any) -> None:
 
 def test_parts_have_names_of_their_own() -> None:
     query = bound("SELECT SUM(n + 12105) AS a, SUM(n + 121722) AS b FROM bid GROUP BY TUMBLE '1 minute'")
-    names = {p.name for a in query.aggregates for p in part_columns(a.call, "t")}
+    names = {p.name for a in query.aggregates for p in part_columns(a.call)}
     assert len(names) == 2
     assert all(len(n.rpartition("_")[2]) >= 32 for n in names), "128 bits"
 

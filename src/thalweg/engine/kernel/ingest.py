@@ -197,7 +197,7 @@ class _StreamIngest:
         """The columns that queries read; all where a value may not fit and late rows are kept, with all columns."""
         if self.stream.late_rows and (self.stream.format != "parquet" or may_misfit(self.stream, paths)):
             return frozenset(self.stream.types)
-        kept = (f.reads for f in self.fragments)
+        kept = (f.reads & frozenset(self.stream.types) for f in self.fragments)
         return frozenset().union(*(columns_read(q, self.stream.name) for q in self._asked), *kept)
 
     @property
