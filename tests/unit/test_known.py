@@ -171,6 +171,6 @@ def test_conditions_whatever_text_they_compare_with_are_known_by_themselves() ->
     bound = bind_statements(text.replace("at TIMESTAMP", "name STRING, at TIMESTAMP"))
     (query,) = bound.queries.values()
     (side,) = sides_to_sample([query])
-    known = Known(sampled=Sampled(sides={name: (0.25, 1.0, 1.0) for name in side_names(side)}))
+    known = Known(sampled=Sampled(sides=dict.fromkeys(side_names(side), (0.25, 1.0, 1.0))))
     assert known.share_of("s", query.where) == Figure(0.25, Origin.SAMPLED)
     assert known.share_of("s", query.where[:1]) == Figure(1.0)
