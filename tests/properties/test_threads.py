@@ -7,31 +7,17 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-from thalweg.testing.crowd import Crowd, check_lives
+from thalweg.testing.crowd import Crowd, check_lives, rows
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalSession
 
-SECOND = 1_000_000
 BATCHES = 14
 COLUMNS = "k BIGINT, v BIGINT, at TIMESTAMP"
 STREAM = (
     "CREATE STREAM {0} ({2}) WITH (format = 'parquet', path = '{1}', time = 'at', watermark = '1 second');"
 )
-
-
-def rows(batch: int, shift: int, count: int = 40) -> pa.Table:
-    """Two seconds of a stream, out of order within its watermark; no two batches and streams have the same rows."""
-    ticks = [
-        2 * batch * SECOND + shift * 1_000 + (i * 37 % count) * (2 * SECOND // count) - (i % 7 == 0) * 300_000
-        for i in range(count)
-    ]
-    values = [(i * 7 + batch * 3 + shift) % 23 for i in range(count)]
-    return pa.table(
-        {"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))}
-    )
 
 
 class Run:

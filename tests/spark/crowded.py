@@ -14,26 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from thalweg import Session
-from thalweg.testing.crowd import Crowd
+from thalweg.testing.crowd import Crowd, rows
 from thalweg.testing.feeds import write_batches
 
-SECOND = 1_000_000
 SESSIONS = 2
 STREAMS = ("s", "r")
 OPTIONS = "time = 'at', watermark = '1 second', files_per_batch = 1"
 Fed = list[dict[str, pa.Table]]
-
-
-def rows(batch: int, shift: int, count: int = 40) -> pa.Table:
-    """Two seconds of a stream, out of order within its watermark; no two streams have the same rows."""
-    ticks = [
-        2 * batch * SECOND + shift * 1_000 + (i * 37 % count) * (2 * SECOND // count) - (i % 7 == 0) * 300_000
-        for i in range(count)
-    ]
-    values = [(i * 7 + batch * 3 + shift) % 23 for i in range(count)]
-    return pa.table(
-        {"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))}
-    )
 
 
 def prepared(root: Path, batches: int) -> list[Fed]:

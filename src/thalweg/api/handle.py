@@ -27,7 +27,7 @@ LOOK = 0.25
 
 
 class QueryHandle:
-    """A query that lives or was dropped. Handles of one name are told apart by what they ask."""
+    """A query that lives or was dropped. Handles of one name are told apart by what they ask, and by where their results go."""
 
     def __init__(
         self, session: Session, name: str, query: Query | None = None, life: Life | None = None
@@ -36,6 +36,7 @@ class QueryHandle:
         self._query: Query | None = (
             query if query is not None or life is not None else session.catalog.queries[name]
         )
+        self._place = session.output_of(self._query) if life is None and self._query else ""
 
     @property
     def query(self) -> Query:
@@ -128,11 +129,7 @@ class QueryHandle:
         """Where its result files are."""
         if (failure := self._failure) is not None:
             return failure.directory
-        return (
-            self._life.directory
-            if self._query is None and self._life is not None
-            else self._session.output_of(self.query)
-        )
+        return self._place or ("" if self._life is None else self._life.directory)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is in force, or gone if it was dropped (True), or the time is up (False).
@@ -205,13 +202,14 @@ class QueryHandle:
     def _found(self) -> Life | None:
         """What the batches say of it; what once ended stays as it is."""
         if self._life is None or self._life.ended is None:
-            found = [
-                v
-                for v in self._session.lives()
-                if v.name == self.name and (self._query is None or v.text == self._query.text)
-            ]
+            found = [v for v in self._session.lives() if v.name == self.name and self._is_mine(v)]
             self._life = found[-1] if found else self._life
         return self._life
+
+    def _is_mine(self, life: Life) -> bool:
+        """Whether a life of its name is its own: another may have asked the same before or since, and has written elsewhere."""
+        asked = self._query is None or life.text == self._query.text
+        return asked and (life.directory == self.directory or (self.is_live and life.ended is None))
 
     def _repr_html_(self) -> str:
         where = f"<br>results in {escape(self.directory)}"

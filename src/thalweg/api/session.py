@@ -167,11 +167,14 @@ class Session:
         """A query that lives or has failed, or the last of that name that was dropped, also before a restart."""
         if (query := self._asked.get(name)) is not None:
             return QueryHandle(self, name, query)
-        if name in self._dropped:
-            return self._dropped[name]
+        if (dropped := self._dropped.get(name)) is not None:
+            return dropped
         lives = {life.name: life for life in self.lives()}
-        known(name, [*self._asked, *lives], "query")
-        return QueryHandle(self, name, life=lives[name])
+        if name in lives:
+            return QueryHandle(self, name, life=lives[name])
+        asked = self._asked
+        known(name, [*asked, *lives], "query")
+        return QueryHandle(self, name, asked[name])
 
     @property
     def queries(self) -> dict[str, QueryHandle]:

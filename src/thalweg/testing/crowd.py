@@ -13,6 +13,7 @@ import pyarrow as pa
 from thalweg.api.handle import QueryHandle
 from thalweg.api.session import Session
 from thalweg.model.stream import Stream
+from thalweg.model.windows import SECOND
 from thalweg.testing.comparison import compare
 from thalweg.testing.lifetimes import reference_of
 
@@ -147,3 +148,15 @@ def check_lives(
             raise AssertionError(f"query {handle.name} in {life}: {handle.query.text}\n{e}") from e
         rows += found.num_rows
     return rows
+
+
+def rows(batch: int, shift: int, count: int = 40) -> pa.Table:
+    """Two seconds of a stream, out of order within a watermark of one; no two batches, and no two shifts, have the same rows."""
+    ticks = [
+        2 * batch * SECOND + shift * 1_000 + (i * 37 % count) * (2 * SECOND // count) - (i % 7 == 0) * 300_000
+        for i in range(count)
+    ]
+    values = [(i * 7 + batch * 3 + shift) % 23 for i in range(count)]
+    return pa.table(
+        {"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))}
+    )

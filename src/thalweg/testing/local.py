@@ -139,15 +139,16 @@ class LocalSession(Session):
 
     def begin(self) -> None:
         """Hold the directory, and finish what a crash interrupted."""
-        runner = self.runner
-        runner.job, runner.audience = local_job, Audience(self.listeners)
-        self.directory.checkpoint.mkdir(exist_ok=True)
-        (self.directory.checkpoint / "metadata").touch()
-        self._begin(runner)
-        if (replays := self._running.replays) is not None:
-            replays.frame_of, replays.has_begun = lambda chunks: chunks, True
-            self._running.offer(self._declarations.workload)
-        runner.recover()
+        with self._declarations.lock:
+            runner = self.runner
+            runner.job, runner.audience = local_job, Audience(self.listeners)
+            self.directory.checkpoint.mkdir(exist_ok=True)
+            (self.directory.checkpoint / "metadata").touch()
+            self._begin(runner)
+            if (replays := self._running.replays) is not None:
+                replays.frame_of, replays.has_begun = lambda chunks: chunks, True
+                self._running.offer(self._declarations.workload)
+            runner.recover()
 
     def batch(self, chunks: Iterable[Chunk], settled: bool = True) -> None:
         """Run the next micro-batch over files, when all that was asked for is planned unless it is told not to wait."""
