@@ -173,3 +173,19 @@ def test_damaged_lives_are_named(fed: Fed) -> None:
     path.write_text(path.read_text().replace('"epoch": 0', '"epoch": 1'))
     with pytest.raises(StateError, match=path.name):
         _ = fed.opened().handle("q").epoch
+
+
+def test_a_handle_keeps_to_its_life_where_a_later_query_asks_the_same(fed: Fed) -> None:
+    first = fed.session.query(SUMS, name="a")
+    fed.batch()
+    fed.batch()
+    second = fed.session.query(SUMS.replace("SUM", "MAX"), name="a", replace=True)
+    fed.batch()
+    third = fed.session.query(SUMS, name="a", replace=True)
+    fed.batch()
+    fed.batch()
+    assert [(h.epoch, h.ended) for h in (first, second, third)] == [(0, 2), (2, 3), (3, None)]
+    assert len({h.directory for h in (first, second, third)}) == 3
+    found = [set(map(str, h.results()["window_end"].to_pylist())) for h in (first, second, third)]
+    assert all(found) and not found[0] & found[2], "instances of the first are not shown for the third"
+    assert fed.session.handle("a").epoch == 3 and [h.is_live for h in (first, third)] == [False, True]
