@@ -181,12 +181,19 @@ class _StreamIngest:
             or len(self.fragments) > 1
             or self._is_apart(paths)
         ):
-            sets = self.plan.sets.get(self.stream.name)
-            run(
-                f"CREATE OR REPLACE TEMP TABLE scan_rows AS {f'SELECT *, {sets} FROM ({rows})' if sets else rows}"
-            )
+            if sets := self.plan.sets.get(self.stream.name):
+                rows = f"SELECT *, {sets} FROM ({self._values(rows)})"
+            run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
+            run("DROP TABLE IF EXISTS scan_values")
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
+
+    def _values(self, rows: str) -> str:
+        """Rows of which query-sets are computed: out of the reach of Parquet's statistics where a float decides."""
+        if self.stream.format != "parquet" or not self._judges_floats():
+            return rows
+        run(f"CREATE OR REPLACE TEMP TABLE scan_values AS {rows}")
+        return "SELECT * FROM scan_values"
 
     @property
     def _asked(self) -> list[Query]:
