@@ -130,6 +130,24 @@ def test_rows_of_csv(tmp_path: Path) -> None:
     assert running.runner.manifest.streams["s"].bad_rows == 8
 
 
+def test_a_json_key_that_is_there_twice_is_no_fault_of_other_rows(tmp_path: Path) -> None:
+    running = engine(tmp_path, format="json")
+    doubled = f'{{"v": 1, "v": 2, "at": "{AT}0"}}\n'
+    running.batch(
+        [put(tmp_path, "0.json", f'{{"v": 5, "at": "{AT}0"}}\n{doubled}{{"v": 6, "at": "{AT}5"}}\n')]
+    )
+    assert [why[1:3] for why in aside(tmp_path)] == [("row 2", "v")] and totals(running) == [(5, 1)]
+
+
+def test_a_line_of_csv_that_is_too_long(tmp_path: Path) -> None:
+    running = engine(tmp_path)
+    long = f"1,1,{'7' * 3_000_000},{AT}0\n"
+    running.batch([put(tmp_path, "0.csv", f"v,d,u,at\n5,1,1,{AT}0\n{long}6,1,1,{AT}5\n")])
+    ((file, place, *_, reason),) = aside(tmp_path)
+    assert (file, place, reason) == ("0.csv", "line 3", "is no row: it is too long")
+    assert totals(running) == [(5, 1)]
+
+
 def test_rows_of_csv_without_a_header(tmp_path: Path) -> None:
     """The first line is a row like others; comments and empty lines are none."""
     running = engine(tmp_path, ", header = 'false', comment = '#', delimiter = ';'")
@@ -163,7 +181,12 @@ OBJECTS = [
     (f'{{"v": null, "d": null, "at": "{AT}0"}}', None),
     ('{"v": 10}', None),
     ('{"v": 11, "at": 5}', ("row 11", "at", "5", "is no TIMESTAMP")),
-    ('{"v": 12, "at": "' + AT, ("row 12", None, None, "it is no JSON")),
+    (
+        f'{{"v": 1, "at": "{AT}0", "v": 1}}',
+        ("row 12", "v", f'{{"v": 1, "at": "{AT}0", "v": 1}}', "has the key more than once"),
+    ),
+    (f'{{"v": 7, "u": 1, "u": 2, "at": "{AT}0"}}', None),
+    ('{"v": 12, "at": "' + AT, ("row 14", None, None, "it is no JSON")),
     (f'{{"v": 13, "at": "{AT}5"}}', None),
 ]
 
@@ -172,9 +195,9 @@ def test_rows_of_json(tmp_path: Path) -> None:
     running = engine(tmp_path, format="json")
     running.batch([put(tmp_path, "0.json", "\n".join([*(line for line, _ in OBJECTS), ""]))])
     assert aside(tmp_path) == [("0.json", *why) for _, why in OBJECTS if why is not None]
-    assert totals(running) == [(1 + 8, 3)]
+    assert totals(running) == [(1 + 8 + 7, 4)]
     assert (running.runner.manifest.streams["s"].bad_rows, running.runner.manifest.streams["s"].untimed) == (
-        8,
+        9,
         1,
     )
 

@@ -230,6 +230,8 @@ EXACT = [
     ("BIGINT", "1.5"),
     ("BIGINT", "-0.5"),
     ("BIGINT", "15e-1"),
+    ("BIGINT", "1e-12"),
+    ("DECIMAL(10,2)", "1e-3"),
     ("BIGINT", "9223372036854775808"),
     ("TINYINT", "300"),
     ("DECIMAL(10,2)", "1.555"),
@@ -266,6 +268,9 @@ def test_a_value_that_does_not_fit_is_none(tmp_path: Path, type_: str, value: st
         ("BIGINT", "-7.00", -7),
         ("BIGINT", "1e3", 1000),
         ("BIGINT", "1.5e3", 1500),
+        ("BIGINT", "1500e-2", 15),
+        ("BIGINT", "0e-400", 0),
+        ("DECIMAL(10,2)", "1500e-4", Decimal("0.15")),
         ("BIGINT", "-9223372036854775808", -(2**63)),
         ("DECIMAL(10,2)", "1.5", Decimal("1.50")),
         ("DECIMAL(10,2)", "-1.5000", Decimal("-1.50")),
@@ -286,9 +291,10 @@ def test_other_kinds_of_json_are_no_numbers(tmp_path: Path, value: str) -> None:
         check_file(stream("a BIGINT", "json"), path)
 
 
-def test_digits_far_behind_the_point_count(tmp_path: Path) -> None:
-    path = text(tmp_path / "0.csv", "a,at\n1.000000000000000000001,2024-12-31 10:00:00\n")
-    with pytest.raises(DataError, match=r"row 1: 1\.0+1 in column a is no BIGINT"):
+@pytest.mark.parametrize("value", ["1.000000000000000000001", "1.00000000000000000001e3", "-1E-400"])
+def test_digits_far_behind_the_point_count(tmp_path: Path, value: str) -> None:
+    path = text(tmp_path / "0.csv", f"a,at\n{value},2024-12-31 10:00:00\n")
+    with pytest.raises(DataError, match=rf"row 1: {value} in column a is no BIGINT"):
         check_file(stream("a BIGINT", "csv"), path)
 
 

@@ -8,8 +8,7 @@ from thalweg.expr.quoting import identifier
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
-EXPONENT_DIGITS = 10
-"""Digits of a fraction beyond the type's own that are looked at in a number with an exponent."""
+_MANTISSA, _EXPONENT = r"(\d*)\.?(\d*)[eE]", r"[eE]([+-]?\d+)"
 
 
 def is_exact(type_: str) -> bool:
@@ -49,10 +48,16 @@ def _may_round(x: str, type_: str) -> str:
 
 def _is_whole(x: str, type_: str) -> str:
     """Whether what lies beyond the digits of a type is zero."""
-    scale = _scale(type_)
-    plain = f"regexp_full_match({x}, '\\s*[+-]?\\d*\\.?\\d{{0,{scale}}}0*\\s*')"
-    longer = f"TRY_CAST({x} AS DECIMAL(38,{min(38, scale + EXPONENT_DIGITS)}))"
-    return f"coalesce({plain} OR contains(lower({x}), 'e') AND {longer} = TRY_CAST({longer} AS DECIMAL(38,{scale})), false)"
+    plain = f"regexp_full_match({x}, '\\s*[+-]?\\d*\\.?\\d{{0,{_scale(type_)}}}0*\\s*')"
+    return f"coalesce({plain} OR contains(lower({x}), 'e') AND {_is_whole_raised(x, type_)}, false)"
+
+
+def _is_whole_raised(x: str, type_: str) -> str:
+    """The same of a number with an exponent: as many digits as are left behind the point once it is moved."""
+    before, after = (f"regexp_extract({x}, '{_MANTISSA}', {group})" for group in (1, 2))
+    digits = f"rtrim({before} || {after}, '0')"
+    moved = f"TRY_CAST(regexp_extract({x}, '{_EXPONENT}', 1) AS BIGINT)"
+    return f"(ltrim({digits}, '0') = '' OR length({digits}) - length({before}) - {moved} <= {_scale(type_)})"
 
 
 def _quoted(text: str) -> str:

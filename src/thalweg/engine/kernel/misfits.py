@@ -39,6 +39,7 @@ def json_misfits(stream: Stream, path: str, columns: Sequence[Column], table: st
     faults = [
         Fault("__line IS NULL", None, "NULL", "it is no JSON"),
         Fault("json_type(__line) <> 'OBJECT'", None, "__line::VARCHAR", "is no JSON object"),
+        *(_doubled(c) for c in columns),
         *unfit(columns),
         *(
             _lost(i, c, f"json_type(__raw_{i}) <> 'NULL' AND {identifier(c.name)} IS NULL")
@@ -49,6 +50,11 @@ def json_misfits(stream: Stream, path: str, columns: Sequence[Column], table: st
     if not run("SELECT count(*) FROM numbered WHERE json_type(__line) = 'OBJECT'")[0][0]:
         raise bad_file(stream, path, "no line of it is a JSON object")
     return _numbered(bad)
+
+
+def _doubled(column: Column) -> Fault:
+    times = f"len(list_filter(json_keys(__line), lambda __key: __key = {quoted(column.name)}))"
+    return Fault(f"({times} > 1)", column.name, "__line::VARCHAR", "has the key more than once")
 
 
 def parquet_misfits(stream: Stream, path: str, columns: Sequence[Column], table: str) -> pa.Table:

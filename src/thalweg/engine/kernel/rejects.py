@@ -79,7 +79,7 @@ def _rejected(columns: Sequence[Column]) -> str:
                 QUALIFY row_number() OVER (PARTITION BY line ORDER BY column_idx) = 1)
         SELECT line, CASE WHEN NOT is_none THEN column_name END AS "column",
             left(CASE WHEN NOT is_none THEN coalesce(value, csv_line) ELSE csv_line END, {LENGTH}) AS "value",
-            CASE WHEN is_none THEN 'is no row: ' || said
+            CASE WHEN is_none THEN 'is no row: ' || coalesce(said, 'it is too long')
                 WHEN error_type = 'CAST' THEN CASE column_name {types} END
                 ELSE 'is no text of the encoding' END AS reason
         FROM lines LEFT JOIN named USING (line)"""
