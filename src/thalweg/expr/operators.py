@@ -55,7 +55,8 @@ def _divided(call: Call) -> Piece:
 
 
 def _whole(call: Call) -> Piece:
-    return Piece(f"CAST({quotient('//', *call.args).sql} AS BIGINT)")
+    cast = "TRY_CAST" if any(a.type == "HUGEINT" for a in call.args) else "CAST"
+    return Piece(f"{cast}({quotient('//', *call.args).sql} AS BIGINT)")
 
 
 def _negated(call: Call) -> Piece:

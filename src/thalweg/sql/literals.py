@@ -39,7 +39,9 @@ def fits(text: str, type_: str) -> bool:
         return bool(_INTEGER.fullmatch(text)) and -(2**63) <= int(text) < 2**63
     if is_numeric(type_):
         return bool(_NUMBER.fullmatch(text))
-    return type_ != "BOOLEAN" or text.lower() in ("true", "false")
+    if type_ == "BOOLEAN":
+        return text.lower() in ("true", "false")
+    return type_ != "INTERVAL"
 
 
 def _is_date(text: str) -> bool:

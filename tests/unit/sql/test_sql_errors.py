@@ -111,6 +111,7 @@ BAD = [
     (f"SELECT MIN(date_format(at, 'QQ')) FROM bid {W}", "QQ in the format 'QQ' is not supported", "'QQ'", None),
     (f"SELECT MIN(regexp_extract(channel, '(a)', 10)) FROM bid {W}", "REGEXP_EXTRACT takes the number of a group from 0 to 9 here", "10", "write a number"),
     (f"SELECT MIN(regexp_extract(channel, '(', 0)) FROM bid {W}", "missing ): (", "'('", "write a regular expression"),
+    (f"SELECT COUNT(*) FROM bid WHERE INTERVAL 1 DAY < '1 hour' {W}", "'1 hour' is no INTERVAL", "'1 hour'", "write a literal of that type"),
     (f"SELECT MIN(weekday(INTERVAL 1 DAY)) FROM bid {W}", "WEEKDAY takes a DATE or TIMESTAMP, not an INTERVAL", "weekday(INTERVAL 1 DAY)", "add the interval to a time first"),
     (f"SELECT MIN(regexp_replace(channel, '(a)', '$1')) FROM bid {W}", "group references in a replacement are not supported", "'$1'", None),
     (f"SELECT window(at, '1 minute').middle FROM bid {W}", "a window has start and end", "window(at, '1 minute').middle", "write window.start"),

@@ -71,7 +71,7 @@ OPERATORS = (
     "{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} % {}", "{} DIV {}", "{} & {}", "{} | {}", "{} ^ {}", "{} || {}",
     "{} < {}", "{} = {}", "{} <=> {}", "{} LIKE {}", "{} RLIKE {}", "{} BETWEEN {} AND {}", "{} IN ({}, {})", "IF({} > {}, {}, {})",
     "CASE {} WHEN {} THEN {} ELSE {} END", "{} + INTERVAL 100 YEARS", "{} - INTERVAL 30000 DAYS", "{} + INTERVAL 10 HOURS",
-    "-{}", "~{}", "EXTRACT(SECOND FROM {})", "EXTRACT(WEEK FROM {})", "TRIM(BOTH {} FROM {})",
+    f"1{'0' * 20} DIV {{}}", f"{{}} DIV 1{'0' * 20}", "-{}", "~{}", "EXTRACT(SECOND FROM {})", "EXTRACT(WEEK FROM {})", "TRIM(BOTH {} FROM {})",
     *(f"CAST({{}} AS {t})" for t in ("INT", "TINYINT", "BIGINT", "DOUBLE", "FLOAT", "DECIMAL(5,2)")),
     *(f"CAST({{}} AS {t})" for t in ("STRING", "DATE", "TIMESTAMP", "BOOLEAN")),
 )  # fmt: skip
@@ -86,7 +86,8 @@ def calls(function: str) -> Iterator[list[str]]:
         yield [f"{function}({u}, {c})" for u, c in product(given, columns)]
         yield [f"{function}({u}, {a}, {b})" for u, a, b in product(given, columns, columns)]
     arities = [n or 2 for n in TABLED.get(function, {2: "", 3: ""})]
-    yield [f"{function}({c})" for c in (*columns, "'a'", "'1.5'") if 1 in arities]
+    yield [f"{function}({c})" for c in ("'a'", "'1.5'", "1" + "0" * 20) if 1 in arities]
+    yield [f"{function}({c})" for c in columns if 1 in arities]
     yield [
         f"{function}({a}, {b})"
         for a, b in product([*columns, "'a'"], [*columns, "'yyyy-MM-dd'", "5", "'MONTH'"])
