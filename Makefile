@@ -40,7 +40,7 @@ check: lint test  ## what CI runs: lint, types, tests
 unit: setup  ## the tests that need no Spark, in a minute
 	$(BIN)/pytest tests/unit tests/plans src --durations=5
 
-soak: setup  ## hours: fifty kills, full disks with kills, crowds of threads, 200 schedules of changes, 2,000 flipped bits, 100,000 mutated statements, bad rows, each compared with the definition
+soak: setup  ## hours: fifty kills, full disks with kills, crowds of threads, 200 schedules of changes, 2,000 flipped bits, 100,000 mutated statements, bad rows, fifty clients of a service, each compared with the definition
 	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py --timeout 7200
 	THALWEG_DISK_KILLS=50 $(BIN)/pytest tests/spark/test_disk_kill.py --timeout 7200
 	THALWEG_CROWD=5 $(BIN)/pytest tests/spark/test_crowd.py --timeout 7200
@@ -50,6 +50,10 @@ soak: setup  ## hours: fifty kills, full disks with kills, crowds of threads, 20
 	THALWEG_SCHEDULES=200 $(BIN)/pytest tests/properties/test_change_schedules.py --timeout 7200
 	THALWEG_SCHEDULES=200 $(BIN)/pytest tests/properties/test_histories.py --timeout 7200
 	THALWEG_STATEMENTS=100000 $(BIN)/pytest tests/unit/sql/test_sql_mutations.py --timeout 7200
+	THALWEG_LOAD=300 $(BIN)/pytest tests/spark/test_load.py -s --timeout 7200
+
+bench-push: setup  ## rows pushed over HTTP: how many a second are acknowledged and read (ARGS="--clients 4")
+	$(BIN)/python -m benchmarks.push $(ARGS)
 
 steady: setup  ## five minutes of joins on Spark: time of a batch and state over time (ARGS="--minutes 1")
 	$(BIN)/python -m benchmarks.steady $(ARGS)
@@ -84,4 +88,4 @@ bench-commits: setup  ## what manifests and flushing cost
 
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo console test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-many bench-commits
+.PHONY: help setup java demo console test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-many bench-commits bench-push

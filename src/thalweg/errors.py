@@ -56,6 +56,14 @@ class UsageError(ThalwegError):
     """A call or command that can't be carried out as asked: a missing name, a directory in use."""
 
 
+class Backlog(UsageError):
+    """More rows wait to be read than are taken: to be tried again, after some `seconds`."""
+
+    def __init__(self, message: str, hint: str | None = None, seconds: int = 1) -> None:
+        super().__init__(message, hint)
+        self.seconds = seconds
+
+
 class StatementError(SqlError, UsageError):
     """A statement that can't be carried out as asked: carries its place in the text."""
 

@@ -48,9 +48,7 @@ def serving(root: Path) -> Iterator[httpx.Client]:
         ]
         process = subprocess.Popen(asked, cwd=root, env=QUICK, stdout=output, stderr=subprocess.STDOUT)
     try:
-        url, token = until(
-            lambda: re.search(r"at (http://\S+)/#token=(\S+)", said.read_text()), process, said
-        ).groups()
+        url, token = until_ready(process, said)
         with httpx.Client(
             base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=WAIT, trust_env=False
         ) as client:
@@ -71,6 +69,12 @@ def until(
         assert process.poll() is None and time.monotonic() < deadline, said.read_text()
         time.sleep(0.05)
     return value
+
+
+def until_ready(process: subprocess.Popen[bytes], said: Path) -> tuple[str, str]:
+    """The address and the token of a service, once it says so."""
+    found = until(lambda: re.search(r"at (http://\S+)/#token=(\S+)", said.read_text()), process, said)
+    return found[1], found[2]
 
 
 def read(client: httpx.Client) -> pa.Table:

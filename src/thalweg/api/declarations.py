@@ -30,7 +30,6 @@ from thalweg.api.remembering import (
     things,
 )
 from thalweg.api.running import Running
-from thalweg.api.together import Done, Together
 from thalweg.connectors.base import Source
 from thalweg.engine.workload import Workload, outputs_beside
 from thalweg.model.catalog import Catalog, known
@@ -42,6 +41,7 @@ from thalweg.optimizer.planner import planner_for
 from thalweg.sql import statements as st
 from thalweg.sql.views import check_view, view_of
 from thalweg.state.changelog import Changelog
+from thalweg.state.together import Done, Together
 
 
 class Declarations:

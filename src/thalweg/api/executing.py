@@ -8,7 +8,7 @@ from thalweg.api import show
 from thalweg.api.declaring import free_name, query_of
 from thalweg.api.outcomes import Assigned, Created, Declared, Dropped, Explained, Outcome
 from thalweg.api.remembering import STREAM, TABLE, VIEW
-from thalweg.api.sources import file_source
+from thalweg.api.sources import declared_source
 from thalweg.errors import StatementError, UsageError
 from thalweg.explain import Explanation
 from thalweg.model.catalog import known
@@ -33,7 +33,7 @@ def _execute(session: Session, statement: st.Statement) -> Outcome:
     declared = session._declarations
     match statement:
         case st.CreateStream(stream):
-            return Declared("stream", declared.stream(file_source(stream)).name)
+            return Declared("stream", declared.stream(declared_source(stream, session.directory.inbox)).name)
         case st.CreateTable(relation):
             return Declared("table", declared.relation(relation).name)
         case st.CreateView():

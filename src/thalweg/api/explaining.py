@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -34,6 +35,25 @@ def explained(
     return explain(
         plan, planner, query.name if query else None, manifest if analyze and manifest.batch >= 0 else None
     )
+
+
+def marginal(catalog: Catalog, manifest: Manifest, ran: Plan, query: Query) -> dict[str, float]:
+    """What a query adds to the predicted cost of all others: the plan with it less the plan without it."""
+    others = {name: q for name, q in catalog.queries.items() if name != query.name}
+    whole = explained(
+        replace(catalog, queries={**others, query.name: query}), manifest, ran, None, analyze=False
+    )
+    rest = explained(replace(catalog, queries=others), manifest, ran, None, analyze=False)
+    less = total_cost(rest)
+    return {key: round(value - less.get(key, 0.0), 6) for key, value in total_cost(whole).items()}
+
+
+def total_cost(found: Explanation) -> dict[str, float]:
+    """The predicted cost of a plan as a whole: hash-table updates, milliseconds of work a second of stream, rows of state."""
+    total: Counter[str] = Counter()
+    for share in found.data["shares"].values():
+        total.update(share)
+    return dict(total)
 
 
 class SampledPlanners:

@@ -68,7 +68,7 @@ class Running:
                 self.check_open()
                 self.directory.create()
                 partitions = config.partitions or int(self.spark.sparkContext.defaultParallelism)
-                self.directory.lock()
+                self.hold_directory()
                 how: dict[str, Any] = {
                     "exchange": config.exchange,
                     "scan": config.scan,
@@ -79,6 +79,16 @@ class Running:
                 self.replays = Replays(self.runner, self._frame_of)
                 self.offer(self._workload)
             return self.runner
+
+    def hold_directory(self) -> int:
+        """Keep others out of the directory until this session is stopped; returns how often it was held so far."""
+        if not self.directory.is_locked:
+            with self._starting:
+                self.check_open()
+                if not self.directory.is_locked:
+                    self.directory.create()
+                    self.directory.lock()
+        return self.directory.holds
 
     def start(
         self, workload: Workload, fault: str | None, available_now: bool, check: Callable[[Runner], None]

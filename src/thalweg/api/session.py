@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -20,16 +20,18 @@ from thalweg.api.console import print_results
 from thalweg.api.declarations import Declarations
 from thalweg.api.declaring import given_history, readable_name, relation_of
 from thalweg.api.executing import executed
-from thalweg.api.explaining import SampledPlanners, explained
+from thalweg.api.explaining import SampledPlanners, explained, marginal
 from thalweg.api.handle import QueryHandle
 from thalweg.api.outcomes import Outcome, Outcomes
 from thalweg.api.past import Past
 from thalweg.api.places import Places
+from thalweg.api.pushing import Pushing
 from thalweg.api.remembering import QUERY
 from thalweg.api.running import Running
-from thalweg.api.sources import Given, file_source, source_of
+from thalweg.api.sources import Given, remembered_source, source_of
 from thalweg.api.status import StreamStatus, beginning_text, read_status
 from thalweg.connectors.console import new_rows
+from thalweg.connectors.pushed import Receipt
 from thalweg.engine.progress import BatchProgress
 from thalweg.engine.runner import Runner
 from thalweg.errors import UsageError
@@ -76,8 +78,14 @@ class Session:
         )
         self._declarations = Declarations(self._running, self._past, self._places, self._changelog)
         self._running.sources.update(
-            {s.name: file_source(s) for s in self.catalog.streams.values() if s.path}
+            {
+                s.name: remembered_source(s, self.directory.inbox)
+                for s in self.catalog.streams.values()
+                if s.path
+            }
         )
+        self.pushing = Pushing(self._running, lambda: self.catalog, self.latest_manifest)
+        self.listeners.append(self.pushing.listen)
         self._dropped: dict[str, QueryHandle] = {}
         for key, value in (settings or {}).items():
             self.set(key, value)
@@ -153,6 +161,14 @@ class Session:
             self._dropped.pop(query.name, None)
             return self.handle(query.name)
 
+    def push(self, stream: str, rows: Any, id: str | None = None) -> Receipt:
+        """Push rows to a stream that was declared WITH (format = 'push'): an Arrow table, a pandas DataFrame, or dicts, one a row.
+
+        They are on disk when this returns. Rows under an `id` count once, however often they are pushed: also after a crash.
+        Rows that are not as declared are refused, all of them; and so are rows while too much waits to be read (`Backlog`).
+        """
+        return self.pushing.take(stream, rows, id)
+
     def drop(self, query: str | QueryHandle) -> None:
         """Drop a query, by name or handle; the others go on, and its results stay."""
         name = query.name if isinstance(query, QueryHandle) else str(query)
@@ -212,11 +228,22 @@ class Session:
             if isinstance(query, QueryHandle)
             else query
         )
-        manifest, ran = (
-            self._past.last() if analyze or self._running.runner is not None else (Manifest(), Plan())
-        )
+        manifest, ran = self._ran(analyze)
+        return explained(self._placed_catalog(), manifest, ran, query, analyze)
+
+    def marginal_cost(self, query: Query | str) -> dict[str, float]:
+        """What a query, of the workload or to come, adds to the predicted cost of the others: `cost` in hash-table updates a batch,
+        `work_ms` in milliseconds of joins a second of stream, `state_rows`."""
+        asked = self.handle(query).query if isinstance(query, str) else query
+        return marginal(self._placed_catalog(), *self._ran(False), asked)
+
+    def _ran(self, analyze: bool) -> tuple[Manifest, Plan]:
+        """The last batch and its plan, from which another plan would go on."""
+        return self._past.last() if analyze or self._running.runner is not None else (Manifest(), Plan())
+
+    def _placed_catalog(self) -> Catalog:
         config = replace(self.catalog.config, partitions=self._partitions() or self.catalog.config.partitions)
-        return explained(replace(self.catalog, config=config), manifest, ran, query, analyze)
+        return replace(self.catalog, config=config)
 
     def _partitions(self) -> int | None:
         """How many partitions there are, once that is known."""
@@ -226,6 +253,10 @@ class Session:
     def latest_manifest(self) -> Manifest:
         """What the last committed batch left behind."""
         return self._past.manifest()
+
+    def last_batch(self) -> tuple[Manifest, Plan]:
+        """What the last committed batch left behind, and the plan that it ran."""
+        return self._past.last()
 
     def lives(self) -> Lives:
         """When the queries were part of batches, oldest first."""
@@ -304,6 +335,7 @@ class Session:
         with self._declarations.lock:
             runner = self._running.open(self.catalog.config)
             self._declarations.begin()
+            self.pushing.begin()
             runner.workload = self._declarations.workload
             runner.recover()
 
@@ -315,6 +347,7 @@ class Session:
             if query.name not in running and not self._is_replayed(query):
                 check_new_output(query, self.output_of(query), runner)
         self._declarations.begin()
+        self.pushing.begin()
 
     def _is_replayed(self, query: Query) -> bool:
         """Whether a query with a history has begun to catch up, and may have results."""
@@ -356,7 +389,7 @@ class Session:
         """Stop, and end the Spark session if this session started it and no other uses it."""
         self._running.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

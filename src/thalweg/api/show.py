@@ -56,7 +56,14 @@ def _windows(query: Query) -> str:
 def streams(catalog: Catalog) -> Listing:
     """SHOW STREAMS."""
     rows = [
-        (s.name, s.format, s.path or "-", s.time, duration_text(s.delay), len(s.columns))
+        (
+            s.name,
+            s.declared_format,
+            "-" if s.is_pushed else s.path or "-",
+            s.time,
+            duration_text(s.delay),
+            len(s.columns),
+        )
         for s in catalog.streams.values()
     ]
     return Listing("STREAMS", ("stream", "format", "path", "time", "watermark", "columns"), tuple(rows))

@@ -12,6 +12,7 @@ from thalweg.connectors.base import Source
 from thalweg.connectors.dataframe import FrameSource
 from thalweg.connectors.files import FileSource
 from thalweg.connectors.inbox import Inbox, InboxSource
+from thalweg.connectors.pushed import PushedSource
 from thalweg.errors import UsageError
 from thalweg.model.stream import Stream
 
@@ -36,9 +37,16 @@ def source_of(given: Given) -> Source:
     raise UsageError(f"stream {given.name}: can't read from {type(given.source).__name__}", hint)
 
 
-def file_source(stream: Stream) -> FileSource:
-    """A stream of files, which stays the same when the current directory changes."""
+def declared_source(stream: Stream, inboxes: Path) -> Source:
+    """What a stream that SQL declares is read from, which stays the same when the current directory changes."""
+    if stream.is_pushed:
+        return PushedSource(_placed(replace(stream, path=str(inboxes / stream.name))), inboxes)
     return FileSource(_placed(stream))
+
+
+def remembered_source(stream: Stream, inboxes: Path) -> Source:
+    """What a stream of an earlier run is read from."""
+    return PushedSource(stream, inboxes) if stream.is_pushed else FileSource(_placed(stream))
 
 
 def _placed(stream: Stream) -> Stream:
@@ -51,7 +59,7 @@ def _placed(stream: Stream) -> Stream:
 
 
 def _files(given: Given) -> Source:
-    return file_source(stream_of(given.name, given.columns, path=str(given.source), **given.options))
+    return FileSource(_placed(stream_of(given.name, given.columns, path=str(given.source), **given.options)))
 
 
 def _frame(given: Given) -> Source:

@@ -337,6 +337,37 @@ def results(
 
 
 @app.command()
+def push(
+    stream: Annotated[
+        str, typer.Argument(metavar="STREAM", help="A stream WITH (format = 'push').", show_default=False)
+    ],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="JSON lines, CSV or Parquet; - for what comes in.")
+    ] = "-",
+    url: Url = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir", metavar="DIR", help="The directory of the service, for its token.", show_default=False
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="json (lines), csv or parquet.", show_default="by the name"),
+    ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="ID", help="Rows of one id count once.", show_default=False),
+    ] = None,
+) -> None:
+    """Push rows to a stream of a running service."""
+    from thalweg.cli.push import push_file
+    from thalweg.cli.remote import opened
+
+    push_file(opened(url, directory), stream, file, format, id)
+
+
+@app.command()
 def calibrate(as_json: AsJson = False) -> None:
     """Measure this machine, and plan by what was found from now on."""
     from thalweg.cli.calibrate import calibrate_machine

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
+from uuid import uuid4
 
 import pyarrow as pa
 
 from thalweg.api.outcomes import Outcomes
+from thalweg.api.pushing import Body, body_of
 from thalweg.client.outcomes import outcomes_of
 from thalweg.client.wire import Lost, Wire
+from thalweg.connectors.pushed import Receipt
 from thalweg.errors import SqlError, ThalwegError, UsageError
 from thalweg.expr.quoting import spark_quoted
 from thalweg.sql.statements import checked_name
@@ -22,6 +25,9 @@ AT_ONCE = 50_000
 """Rows of one answer."""
 LOOK, AGAIN, TRIES = 0.1, 1.0, 30
 """Seconds between two looks at a query that is waited for, and between tries to take up a line that was cut; how many of these."""
+PUSHES = 3
+"""How often rows are sent where the line is cut."""
+KINDS = {"json": "application/x-ndjson", "csv": "text/csv", "arrow": "application/vnd.apache.arrow.stream"}
 
 
 def connect(url: str = "http://127.0.0.1:8642", token: str | None = None) -> RemoteSession:
@@ -62,6 +68,29 @@ class RemoteSession:
                 e.message, e.hint, text=sql, line=at, column=e.column if at else None, length=e.length
             ) from None
         return RemoteQuery(self._wire, name)
+
+    def push(self, stream: str, rows: Any, id: str | None = None) -> Receipt:
+        """Push rows to a stream that was declared WITH (format = 'push'): an Arrow table, a pandas DataFrame, dicts, or a `Body`.
+
+        They are on disk when this returns. Rows under an `id` count once, however often they are pushed; without one they get one, and
+        are sent again where the line is cut. While too much waits to be read they are refused (`Backlog`).
+        """
+        given = rows if isinstance(rows, Body) else body_of(rows)
+        body = given if isinstance(given, Body) else Body("arrow", _ipc(given))
+        told = self._pushed(stream, body, id or uuid4().hex)
+        return Receipt(told["rows"], told["new"])
+
+    def _pushed(self, stream: str, body: Body, id: str) -> dict[str, Any]:
+        path, tries = f"/v1/streams/{quote(stream, safe='')}/rows", 0
+        while True:
+            try:
+                told: dict[str, Any] = self._wire.send(path, KINDS[body.form], body.data, id=id)
+                return told
+            except Lost:
+                tries += 1
+                if tries == PUSHES:
+                    raise
+                time.sleep(AGAIN)
 
     def drop(self, query: str | RemoteQuery) -> None:
         """Drop a query, by name or handle; its results stay."""
@@ -222,6 +251,14 @@ class RemoteQuery:
 
     def __repr__(self) -> str:
         return f"<query {self.name} at {self._wire.url}>"
+
+
+def _ipc(table: pa.Table) -> bytes:
+    made = pa.BufferOutputStream()
+    with pa.ipc.new_stream(made, table.schema) as writer:
+        writer.write_table(table)
+    data: bytes = made.getvalue().to_pybytes()
+    return data
 
 
 def _path(name: str) -> str:

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from thalweg.errors import EnvironmentProblem, InternalError, SqlError, ThalwegError, UsageError
+from thalweg.errors import (
+    Backlog,
+    DataError,
+    EnvironmentProblem,
+    InternalError,
+    SqlError,
+    ThalwegError,
+    UsageError,
+)
 
 SILENT = 60.0
 """Seconds without a word after which a service is taken for gone; while it lives it gives a sign every 15."""
@@ -45,6 +53,11 @@ class Wire:
         with self._asked(method, path, data, query) as (answer, text):
             return Answer(_checked(answer, text), {k.lower(): v for k, v in answer.headers.items()})
 
+    def send(self, path: str, kind: str, data: bytes, **query: Any) -> Any:
+        """One request with something else than JSON; its answer is JSON."""
+        with self._asked("POST", path, data, query, {"content-type": kind}) as (answer, text):
+            return json.loads(_checked(answer, text))
+
     def json(self, method: str, path: str, data: Any = None, **query: Any) -> Any:
         """One request whose answer is JSON."""
         return json.loads(self.ask(method, path, data, **query).body)
@@ -73,7 +86,7 @@ class Wire:
             "content-type": "application/json",
             **(more or {}),
         }
-        body = None if data is None else json.dumps(data)
+        body = data if data is None or isinstance(data, bytes) else json.dumps(data)
         try:
             line.request(
                 method,
@@ -81,7 +94,7 @@ class Wire:
                 body,
                 headers,
             )
-            yield line.getresponse(), str((data or {}).get("sql", ""))
+            yield line.getresponse(), str(data.get("sql", "")) if isinstance(data, dict) else ""
         except (OSError, http.client.HTTPException) as e:
             raise Lost(
                 f"{self.url}: no service answers ({e})",
@@ -105,6 +118,8 @@ def _checked(answer: http.client.HTTPResponse, text: str) -> bytes:
         raise EnvironmentProblem(
             f"{answer.status} {answer.reason}", "is this the address of a Thalweg service?"
         ) from None
+    if answer.status == 429:
+        raise Backlog(error["message"], error.get("hint"), int(answer.headers.get("retry-after", "1")))
     raise _error(answer.status, error, text)
 
 
@@ -114,7 +129,12 @@ def _error(status: int, error: dict[str, Any], text: str) -> ThalwegError:
         return SqlError(
             message, hint, text=text, line=error["line"], column=error["column"], length=error["length"]
         )
-    kinds: dict[int, type[ThalwegError]] = {400: SqlError, 500: InternalError, 503: EnvironmentProblem}
+    kinds: dict[int, type[ThalwegError]] = {
+        400: SqlError,
+        422: DataError,
+        500: InternalError,
+        503: EnvironmentProblem,
+    }
     return kinds.get(status, UsageError)(message, hint)
 
 

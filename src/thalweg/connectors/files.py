@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from itertools import islice
@@ -152,8 +153,10 @@ def _walk(folder: Path, pattern: str) -> Iterator[tuple[int, str, Path]]:
                 continue
             if entry.is_dir():
                 yield from _walk(Path(entry), pattern)
-            elif fnmatch(entry.name, pattern) and entry.is_file() and (stat := entry.stat()).st_size:
-                yield stat.st_mtime_ns, entry.name, Path(entry)
+            elif fnmatch(entry.name, pattern) and entry.is_file():
+                with suppress(FileNotFoundError):  # it has gone since
+                    if (stat := entry.stat()).st_size:
+                        yield stat.st_mtime_ns, entry.name, Path(entry)
 
 
 _NUMBERS = {

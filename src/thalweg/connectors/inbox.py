@@ -23,7 +23,7 @@ from thalweg.connectors.files import FileSource
 from thalweg.errors import UsageError
 from thalweg.model.stream import Stream
 from thalweg.state.checks import crc, damaged
-from thalweg.state.local import flush
+from thalweg.state.local import disk_problem, flush, write_file
 from thalweg.state.manifest import Consumed
 
 HINT = "give pa.table(...), or pairs of a name and a table"
@@ -110,17 +110,29 @@ class Inbox:
     def _put(self, table: pa.Table, mark: str) -> None:
         """Write a file; it is the newest."""
         place = f"{self._next:09d}{'-' * bool(mark)}{mark}"
-        hidden = self.path / f".{place}.tmp"
-        pq.write_table(table, hidden)
-        place += f"~{crc(hidden.read_bytes()):08x}"
         newest = max((p.stat().st_mtime_ns for p in self.path.glob("*.parquet")), default=0)
-        if hidden.stat().st_mtime_ns // 1_000_000 <= newest // 1_000_000:
-            os.utime(hidden, ns=(newest + 2_000_000, newest + 2_000_000))
-        flush([hidden])
-        hidden.replace(self.path / f"{place}.parquet")
-        flush([self.path])
+        leave(self.path, place, table, newest)
         self._next += 1
         self._names |= {mark} - {""}
+
+
+def leave(folder: Path, place: str, table: pa.Table, newest: int, durable: bool = True) -> Path:
+    """Write a table to a file, whole or not at all, with its checksum in its name, and a time of change after that of the `newest`."""
+    made = pa.BufferOutputStream()
+    pq.write_table(table, made)
+    data = made.getvalue()
+    hidden, path = folder / f".{place}.tmp", folder / f"{place}~{crc(data):08x}.parquet"
+    try:
+        hidden.unlink(missing_ok=True)
+        write_file(hidden, data, flush=False, shown=folder)
+        if hidden.stat().st_mtime_ns // 1_000_000 <= newest // 1_000_000:
+            os.utime(hidden, ns=(newest + 2_000_000, newest + 2_000_000))
+        flush([hidden] if durable else [])
+        hidden.replace(path)
+    except OSError as e:
+        raise disk_problem(folder, e) from e
+    flush([folder] if durable else [])
+    return path
 
 
 def _marks(path: Path) -> tuple[int, str]:

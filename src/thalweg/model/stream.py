@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FILE_FORMATS = ("parquet", "csv", "json")
+PUSH = "push"
+"""The format of streams whose rows are pushed: the session keeps them, as Parquet."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Stream:
 
     `format` is one of FILE_FORMATS with a `path`, or `dataframe` for a Spark streaming DataFrame given from Python.
     `on_bad_file` is `skip` (rows that do not fit, and files that can't be read, are set aside and written to `bad_rows`) or `stop`.
+    `kept`, of a stream whose rows are pushed, is how long the session keeps rows that were read (microseconds); its path is the session's.
     `rate` (rows per second of event time) and `distinct` (distinct values by column) are what the user says of it.
     """
 
@@ -39,6 +42,17 @@ class Stream:
     options: tuple[tuple[str, str], ...] = ()
     rate: float | None = None
     distinct: tuple[tuple[str, int], ...] = ()
+    kept: int | None = None
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether its rows are pushed."""
+        return self.kept is not None
+
+    @property
+    def declared_format(self) -> str:
+        """The format as CREATE STREAM has it."""
+        return PUSH if self.is_pushed else self.format
 
     @property
     def types(self) -> dict[str, str]:

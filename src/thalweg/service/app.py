@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, JSONResponse
 
-from thalweg.service import following, routes
+from thalweg.service import following, pushing, routes
 from thalweg.service.gate import Access, App, Gate
 from thalweg.service.metrics import metrics_text
 from thalweg.service.refusals import Refused, answer_errors
@@ -28,6 +28,7 @@ def application(service: Service, access: Access) -> App:
     answer_errors(app)
     app.include_router(routes.router)
     app.include_router(following.router)
+    app.include_router(pushing.router)
     app.add_api_route(
         "/metrics", _metrics, response_class=Response, summary="Metrics in Prometheus' text format"
     )

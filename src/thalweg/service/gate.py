@@ -26,6 +26,10 @@ READING = ("/v1/explain",)
 """What is posted, and yet changes nothing."""
 NAME = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:@/?#\s]+))(?::[0-9]+)?")
 """What stands in Host: a name or an address, and a port."""
+PUSHED = re.compile(r"/v1/streams/[^/]+/rows")
+"""Where rows are pushed: requests that may be larger than others."""
+AT_ONCE = 8
+"""So many of the largest may be on their way at a time."""
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -52,6 +56,7 @@ class Gate:
     def __init__(self, app: App, access: Access, limits: Limits) -> None:
         self._app, self._access, self._limits = app, access, limits
         self._pace = Pace(limits.requests)
+        self._coming = 0
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """One request."""
@@ -98,21 +103,44 @@ class Gate:
         """All that was sent, where that is not too much and does not take too long."""
         try:
             async with asyncio.timeout(self._limits.seconds):
-                return await self._read(receive)
+                if PUSHED.fullmatch(scope["path"]):
+                    return await self._read_pushed(receive)
+                return await self._read(receive, self._limits.bytes, "bytes")
         except TimeoutError:
             hint = f"a request must have come whole within {self._limits.seconds} seconds"
             raise Refused(408, "the request took too long to come", hint, {"connection": "close"}) from None
 
-    async def _read(self, receive: Receive) -> bytes:
+    async def _read(
+        self, receive: Receive, most: int, limit: str, came: Callable[[int], None] = lambda n: None
+    ) -> bytes:
         body = bytearray()
         while True:
             message = await receive()
             body += message.get("body", b"")
-            if len(body) > self._limits.bytes:
-                hint = f"at most {self._limits.bytes:,} bytes are taken (--limit bytes=N)"
+            came(len(message.get("body", b"")))
+            if len(body) > most:
+                hint = f"at most {most:,} bytes are taken (--limit {limit}=N)"
                 raise Refused(413, "the request is too large", hint, {"connection": "close"})
             if not message.get("more_body"):
                 return bytes(body)
+
+    async def _read_pushed(self, receive: Receive) -> bytes:
+        """Rows that are pushed, unless those that are on their way already would fill the memory."""
+        mine = 0
+
+        def came(number: int) -> None:
+            nonlocal mine
+            mine, self._coming = mine + number, self._coming + number
+            if self._coming > AT_ONCE * self._limits.pushed:
+                hint = "send fewer rows at once, or wait for answers"
+                raise Refused(
+                    429, "too many rows are on their way", hint, {"retry-after": "1", "connection": "close"}
+                )
+
+        try:
+            return await self._read(receive, self._limits.pushed, "pushed", came)
+        finally:
+            self._coming -= mine
 
 
 def _check_host(headers: dict[str, str], hosts: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 
+from thalweg.connectors.pushed import WAITING
 from thalweg.errors import UsageError
 
 CLIENTS = 10_000
@@ -16,7 +17,7 @@ CLIENTS = 10_000
 @dataclass(frozen=True)
 class Limits:
     """Bytes of a request, rows of an answer, live queries, requests a second of one client (twice as many at once), clients that follow
-    at a time, and seconds in which a request must have come whole."""
+    at a time, seconds in which a request must have come whole, bytes of rows that are pushed by one, and bytes of them that may wait."""
 
     bytes: int = 1_000_000
     rows: int = 100_000
@@ -24,6 +25,8 @@ class Limits:
     requests: int = 100
     followers: int = 100
     seconds: int = 10
+    pushed: int = 16_000_000
+    waiting: int = WAITING
 
 
 def limits_of(pairs: Iterable[str]) -> Limits:

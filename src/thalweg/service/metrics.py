@@ -49,6 +49,8 @@ def _streams(at: Look) -> Iterator[str]:
     yield from _metric(
         "stream_frontier_seconds", "gauge", "The event time below which all rows are known.", frontiers
     )
+    waiting = [({"stream": n}, b) for n, b in at.waiting.items()]
+    yield from _metric("stream_waiting_bytes", "gauge", "Bytes that were pushed and not read yet.", waiting)
     lags = [({"stream": n}, round(time.time() - t, 3)) for n, t in times.items()]
     yield from _metric("stream_lag_seconds", "gauge", "How long ago the frontier is.", lags)
 
@@ -63,6 +65,14 @@ def _queries(at: Look) -> Iterator[str]:
         "counter",
         "Late rows left out.",
         [({"query": q.name}, q.late) for q in queries],
+    )
+    lags = [({"query": q.name}, q.lag) for q in queries if q.lag is not None]
+    yield from _metric(
+        "query_lag_seconds", "gauge", "How long ago the event time is up to which there are results.", lags
+    )
+    kept = [({"query": q.name}, q.state_bytes) for q in queries]
+    yield from _metric(
+        "query_state_bytes", "gauge", "Bytes of state that it uses, perhaps with others.", kept
     )
     states = [({"query": q.name, "status": q.status}, 1) for q in queries]
     yield from _metric("query_status", "gauge", "1 under the status that a query has.", states)

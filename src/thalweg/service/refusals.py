@@ -11,7 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from thalweg.errors import EnvironmentProblem, InternalError, SqlError, ThalwegError
+from thalweg.engine.kernel.pushing import BadRows
+from thalweg.errors import Backlog, EnvironmentProblem, InternalError, SqlError, ThalwegError
 
 _log = logging.getLogger("thalweg.service")
 
@@ -35,21 +36,36 @@ class Refused(Exception):
 
 def error_data(error: ThalwegError) -> dict[str, Any]:
     """An error as plain values; of SQL with its place: line and column count from 1."""
-    place = {}
+    place: dict[str, Any] = {}
     if isinstance(error, SqlError) and error.line is not None:
         place = {"line": error.line, "column": error.column, "length": error.length}
+    if isinstance(error, BadRows):
+        place = {
+            "bad_rows": error.count,
+            "rows": [
+                {"place": r.place, "column": r.column, "value": r.value, "reason": r.why} for r in error.rows
+            ],
+        }
     return {"message": error.message, "hint": error.hint, **place}
 
 
 def status_of(error: ThalwegError) -> int:
-    """The status of an error: 400 the text, 409 what can't be done as things are, 503 the machine, 500 a defect.
+    """The status of an error: 400 the text, 422 rows, 429 too many of them, 409 what can't be done as things are, 503 the machine, 500 a
+    defect.
 
     >>> status_of(SqlError("no column v")), status_of(EnvironmentProblem("the disk is full"))
     (400, 503)
     """
-    if isinstance(error, InternalError):
-        return 500
-    return 400 if isinstance(error, SqlError) else 503 if isinstance(error, EnvironmentProblem) else 409
+    return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 409)
+
+
+STATUSES: dict[type[ThalwegError], int] = {
+    InternalError: 500,
+    SqlError: 400,
+    EnvironmentProblem: 503,
+    BadRows: 422,
+    Backlog: 429,
+}
 
 
 def answer_errors(app: FastAPI) -> None:
@@ -70,7 +86,8 @@ def _known(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ThalwegError)
     if isinstance(error, InternalError):
         return _defect(request, error)
-    return JSONResponse({"error": error_data(error)}, status_of(error))
+    headers = {"retry-after": str(error.seconds)} if isinstance(error, Backlog) else None
+    return JSONResponse({"error": error_data(error)}, status_of(error), headers)
 
 
 def _malformed(_: Request, error: Exception) -> JSONResponse:

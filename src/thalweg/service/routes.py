@@ -38,6 +38,9 @@ def service_of(request: Request) -> Service:
 
 
 Served = Annotated[Service, Depends(service_of)]
+Marginal = Annotated[
+    bool, Query(description="Also what it adds to the cost of the others, which is planned for this.")
+]
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,9 @@ def _said(outcome: Outcome) -> dict[str, Any]:
 
 
 @router.post("/explain", summary="Explain a query before it is created")
-def explain_text(service: Served, script: Script) -> dict[str, Any]:
+def explain_text(service: Served, script: Script, marginal: Marginal = False) -> dict[str, Any]:
     """How a SELECT, or the SELECT of a CREATE QUERY, would be computed beside the queries that there are. Changes nothing."""
-    return preview(service.session, script.sql)
+    return preview(service.session, script.sql, marginal)
 
 
 @router.get("/queries", summary="All queries")
@@ -74,21 +77,22 @@ def list_queries(service: Served) -> list[QueryView]:
 
 
 @router.get("/queries/{name}", summary="One query")
-def one_query(service: Served, name: str) -> QueryDetail:
+def one_query(service: Served, name: str, marginal: Marginal = False) -> QueryDetail:
     """A query, live or dropped, with the state that it uses and what it costs."""
     handle, at = handle_of(service, name), service.look()
     view = next(
         (q for q in queries_of(at, _place_of(service, name)) if q.name == name), None
     ) or dropped_view(handle)
-    plan = service.session.runner.plan if at.manifest.batch >= 0 else None
-    state = kept_state(plan, at.manifest) if plan is not None else ()
+    manifest, plan = service.session.last_batch()
+    state = kept_state(plan, manifest) if manifest.batch >= 0 else ()
     mine = tuple(
         StateView(s.id, s.stream, s.window, s.keys, s.rows, s.bytes, s.queries)
         for s in state
         if name in s.queries
     )
-    cost = service.plan().data["shares"].get(name) if name in at.catalog.queries else None
-    return QueryDetail(view, mine, cost)
+    lives = name in at.catalog.queries
+    cost = service.plan().data["shares"].get(name) if lives else None
+    return QueryDetail(view, mine, cost, service.session.marginal_cost(name) if lives and marginal else None)
 
 
 def _place_of(service: Service, name: str) -> Any:

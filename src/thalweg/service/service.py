@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from thalweg.api.outcomes import Outcomes
+from thalweg.api.pushing import Body
 from thalweg.api.session import Session
+from thalweg.connectors.pushed import Receipt
 from thalweg.errors import EnvironmentProblem
 from thalweg.explain import Explanation
 from thalweg.service.limits import Limits
 from thalweg.service.record import Record
 from thalweg.service.refusals import Refused
 from thalweg.service.roots import Roots
-from thalweg.service.views import Look, look
+from thalweg.service.views import Kept, Look, look, state_of
 from thalweg.sql import statements as st
 from thalweg.state.runs import now_text
 
@@ -45,10 +47,15 @@ class Service:
         self._changing, self._counting = threading.RLock(), threading.Lock()
         self._followers, self._failures, self._next, self._reached = 0, 0, 0.0, self.record.shown
         self._plan: tuple[object, float, Explanation] | None = None
+        self._state: tuple[int, dict[str, Kept]] = -1, {}
 
     def look(self) -> Look:
         """The session as it is now."""
-        return look(self.session, self.record)
+        batch, found = self.session.latest_manifest().batch, self._state
+        if batch >= 0 and found[0] < batch:
+            manifest, plan = self.session.last_batch()
+            found = self._state = manifest.batch, state_of(plan, manifest)
+        return look(self.session, self.record, found[1])
 
     def run(self, text: str) -> Outcomes:
         """Carry out statements that came over HTTP."""
@@ -73,6 +80,10 @@ class Service:
         with self._changing:
             self.session.drop(name)
             self._next = 0.0
+
+    def push(self, stream: str, body: Body, id: str | None) -> Receipt:
+        """Keep rows that came over HTTP."""
+        return self.session.pushing.take(stream, body, id, self.limits.waiting)
 
     def plan(self) -> Explanation:
         """The plan of all queries, with what the last batch measured."""

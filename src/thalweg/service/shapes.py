@@ -16,7 +16,8 @@ class ColumnView:
 @dataclass(frozen=True)
 class QueryView:
     """A query: how it is, what it asks, since when it counts, what it has found. Times are in UTC; `begins` is per stream, null where rows
-    count from the first on. `recent` are its rows in the last batches, oldest first."""
+    count from the first on. `recent` are its rows in the last batches, oldest first. `lag` is how many seconds ago the event time is up to
+    which it has results; it uses `state_rows` and `state_bytes`, perhaps with others."""
 
     name: str
     status: str
@@ -29,6 +30,9 @@ class QueryView:
     late: int
     rows_per_second: float
     recent: tuple[int, ...]
+    lag: float | None
+    state_rows: int
+    state_bytes: int
     epoch: int | None
     begins: dict[str, str | None] | None
     ended: int | None
@@ -39,7 +43,7 @@ class QueryView:
 @dataclass(frozen=True)
 class StreamView:
     """A stream: how it is declared, and what has come of it. `frontier` is the event time below which all rows are known, `lag` how many
-    seconds that is ago."""
+    seconds that is ago. `waiting` are bytes that were pushed and not read yet; null where none are pushed."""
 
     name: str
     format: str
@@ -56,6 +60,16 @@ class StreamView:
     set_aside: tuple[str, ...]
     frontier: str | None
     lag: float | None
+    waiting: int | None
+
+
+@dataclass(frozen=True)
+class PushedView:
+    """Rows that are kept, and will be read by the next batches. `new` is false where they were there already, by their id."""
+
+    stream: str
+    rows: int
+    new: bool
 
 
 @dataclass(frozen=True)
@@ -122,11 +136,13 @@ class StateView:
 @dataclass(frozen=True)
 class QueryDetail:
     """A query with the state that it uses and its part of the predicted cost: hash-table updates a batch for windows, milliseconds of work
-    a second of stream; what is shared is divided among those who share it. Null where it is in no plan."""
+    a second of stream; what is shared is divided among those who share it. Null where it is in no plan. `marginal`, where it is asked for,
+    is what the cost of all would be less without it."""
 
     query: QueryView
     state: tuple[StateView, ...]
     cost: dict[str, float] | None
+    marginal: dict[str, float] | None = None
 
 
 @dataclass(frozen=True)

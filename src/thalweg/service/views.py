@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from thalweg.api.handle import QueryHandle
 from thalweg.api.session import Session
-from thalweg.api.status import instant
+from thalweg.api.status import instant, kept_state
 from thalweg.errors import ThalwegError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
 from thalweg.model.stream import Column
 from thalweg.model.windows import duration_text
+from thalweg.plan.nodes import Plan
 from thalweg.service.record import Batch, Record
 from thalweg.service.shapes import ColumnView, QueryView, StreamView, TableView
 from thalweg.state.lives import Life
@@ -21,6 +22,14 @@ from thalweg.state.manifest import Counts, Manifest
 
 SPARKLINE = 60
 """Batches whose result rows are told beside a query."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """State that a query uses, of its own or with others."""
+
+    rows: int = 0
+    bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,14 +43,36 @@ class Look:
     lives: Mapping[str, Life]
     batches: tuple[Batch, ...]
     rates: Mapping[str, float]
+    waiting: Mapping[str, int]
+    state: Mapping[str, Kept]
 
 
-def look(session: Session, record: Record) -> Look:
-    """What is there to see now."""
+def look(session: Session, record: Record, state: Mapping[str, Kept]) -> Look:
+    """What is there to see now; `state` is what queries use of it."""
     status, error, batches = session.status, session.error, record.batches()
     lives = {life.name: life for life in session.lives()}
     found = error if isinstance(error, ThalwegError) else None
-    return Look(status, found, session.catalog, session.latest_manifest(), lives, batches, record.rates())
+    return Look(
+        status,
+        found,
+        session.catalog,
+        session.latest_manifest(),
+        lives,
+        batches,
+        record.rates(),
+        session.pushing.waiting(),
+        state,
+    )
+
+
+def state_of(plan: Plan, manifest: Manifest) -> dict[str, Kept]:
+    """The state that a batch left, by the queries that use it."""
+    found: dict[str, Kept] = {}
+    for piece in kept_state(plan, manifest):
+        for query in piece.queries:
+            before = found.get(query, Kept())
+            found[query] = Kept(before.rows + piece.rows, before.bytes + piece.bytes)
+    return found
 
 
 def streams_of(at: Look) -> Iterator[StreamView]:
@@ -50,8 +81,8 @@ def streams_of(at: Look) -> Iterator[StreamView]:
         counts, frontier = at.manifest.streams.get(s.name, Counts()), at.manifest.frontiers.get(s.name)
         yield StreamView(
             name=s.name,
-            format=s.format,
-            path=s.path,
+            format=s.declared_format,
+            path=None if s.is_pushed else s.path,
             time=s.time,
             watermark=duration_text(s.delay),
             columns=_columns(s.columns),
@@ -64,6 +95,7 @@ def streams_of(at: Look) -> Iterator[StreamView]:
             set_aside=tuple(f"{a.file}: {a.words}" for a in at.manifest.set_aside if a.stream == s.name),
             frontier=time_text(frontier),
             lag=None if frontier is None else round(time.time() - frontier / 1e6, 3),
+            waiting=at.waiting.get(s.name, 0) if s.is_pushed else None,
         )
 
 
@@ -105,6 +137,7 @@ def _life(at: Look, query: Query) -> Life | None:
 
 def _view(at: Look, query: Query, status: str, place: str, error: str | None, hint: str | None) -> QueryView:
     counts, life = at.manifest.queries.get(query.name, Counts()), _life(at, query)
+    kept = at.state.get(query.name, Kept()) if life else Kept()
     return QueryView(
         name=query.name,
         status=status,
@@ -117,6 +150,9 @@ def _view(at: Look, query: Query, status: str, place: str, error: str | None, hi
         late=counts.late,
         rows_per_second=round(at.rates.get(query.name, 0.0), 3),
         recent=tuple(b.results.get(query.name, 0) for b in at.batches[-SPARKLINE:]),
+        lag=lag_of(at, query.streams),
+        state_rows=kept.rows,
+        state_bytes=kept.bytes,
         epoch=life.epoch if life else None,
         begins=_times(life) if life else None,
         ended=life.ended if life else None,
@@ -140,12 +176,22 @@ def dropped_view(handle: QueryHandle) -> QueryView:
         late=0,
         rows_per_second=0.0,
         recent=(),
+        lag=None,
+        state_rows=0,
+        state_bytes=0,
         epoch=handle.epoch,
         begins=None if begins is None else {s: time_text(t) for s, t in begins.items()},
         ended=handle.ended,
         error=None,
         hint=None,
     )
+
+
+def lag_of(at: Look, streams: Iterable[str]) -> float | None:
+    """How many seconds ago the event time is up to which all rows of some streams are known; None where one has brought none."""
+    known = [at.manifest.frontiers.get(s) for s in streams]
+    found = [f for f in known if f is not None]
+    return round(time.time() - min(found) / 1e6, 3) if found and len(found) == len(known) else None
 
 
 def _times(life: Life) -> dict[str, str | None]:

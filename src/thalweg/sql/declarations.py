@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from thalweg.model.paths import refused_path
 from thalweg.model.query import WINDOW_COLUMNS
-from thalweg.model.stream import FILE_FORMATS, Column, Relation, Stream
+from thalweg.model.stream import FILE_FORMATS, PUSH, Column, Relation, Stream
 from thalweg.sql.durations import parse_duration
 from thalweg.sql.source import Source, Span, suggestion
 
@@ -29,7 +29,16 @@ READER_OPTIONS: dict[str, tuple[str, ...]] = {
         "compression",
     ),
     "json": ("date_format", "timestamp_format", "compression"),
+    PUSH: ("keep",),
 }
+NOT_PUSHED = {
+    "path": "remove it: the session keeps the rows in its own directory",
+    "on_bad_file": "remove it: bad rows are refused when they are pushed",
+    "bad_rows": "remove it: bad rows are refused when they are pushed",
+}
+"""Options that have no meaning for rows that are pushed."""
+KEEP = 3_600_000_000
+"""How long rows that were pushed and read are kept, unless it is said: an hour."""
 STREAM_OPTIONS = (
     "format", "path", "time", "watermark", "files_per_batch", "bytes_per_batch", "late_rows", "bad_rows", "idle_timeout",
     "on_bad_file", "rate", "distinct",
@@ -82,7 +91,10 @@ def stream(source: Source, declared: Declaration) -> Stream:
     """The stream that CREATE STREAM declares."""
     columns = _columns(source, declared)
     given = _options(source, declared, STREAM_OPTIONS)
-    format_ = given.format()
+    format_ = given.format(*FILE_FORMATS, PUSH)
+    pushed = format_ == PUSH
+    if pushed:
+        given.check_pushed()
     time = given.get(
         "time", lambda text: _time_column(text, columns), required="time = 'at', the event-time column,"
     )
@@ -91,17 +103,20 @@ def stream(source: Source, declared: Declaration) -> Stream:
         columns=columns,
         time=time or "",
         delay=given.get("watermark", _delay) or 0,
-        format=format_,
-        path=given.get("path", _read_path, required="path = 'data/bid', where the files are,"),
+        format="parquet" if pushed else format_,
+        path=None
+        if pushed
+        else given.get("path", _read_path, required="path = 'data/bid', where the files are,"),
         files_per_batch=given.get("files_per_batch", _count),
         bytes_per_batch=given.get("bytes_per_batch", _bytes),
         late_rows=given.get("late_rows", _written_path),
         bad_rows=given.get("bad_rows", _written_path),
         idle_timeout=given.get("idle_timeout", _timeout),
-        on_bad_file=given.get("on_bad_file", _one_of("stop", "skip")) or "skip",
-        options=given.reader_options(format_),
+        on_bad_file=given.get("on_bad_file", _one_of("stop", "skip")) or ("stop" if pushed else "skip"),
+        options=() if pushed else given.reader_options(format_),
         rate=given.get("rate", _rate),
         distinct=given.get("distinct", lambda text: _distinct(text, columns)) or (),
+        kept=given.kept() if pushed else None,
     )
 
 
@@ -109,7 +124,7 @@ def relation(source: Source, declared: Declaration) -> Relation:
     """The relation that CREATE TABLE declares."""
     columns = _columns(source, declared)
     given = _options(source, declared, TABLE_OPTIONS)
-    format_ = given.format()
+    format_ = given.format(*FILE_FORMATS)
     path = given.get("path", _read_path, required="path = 'data/person.csv', where the file is,")
     return Relation(
         name=declared.name,
@@ -143,11 +158,24 @@ class _Options:
         except ValueError as error:
             raise self.source.error(str(error), option.value_span, getattr(error, "hint", None)) from None
 
-    def format(self) -> str:
-        """The file format."""
-        return (
-            self.get("format", _one_of(*FILE_FORMATS), required="format = 'parquet', 'csv' or 'json'") or ""
-        )
+    def format(self, *formats: str) -> str:
+        """The format, one of some."""
+        said = ", ".join(f"'{f}'" for f in formats[:-1])
+        return self.get("format", _one_of(*formats), required=f"format = {said} or '{formats[-1]}'") or ""
+
+    def check_pushed(self) -> None:
+        """Refuse what has no meaning for rows that are pushed."""
+        for key, hint in NOT_PUSHED.items():
+            if (option := self.by_key.get(key)) is not None:
+                raise self.source.error(
+                    f"{key} is no option of a stream whose rows are pushed", option.key_span, hint
+                )
+        self.reader_options(PUSH)
+
+    def kept(self) -> int:
+        """How long rows that were pushed and read are kept."""
+        said = self.get("keep", _delay)
+        return KEEP if said is None else said
 
     def reader_options(self, format_: str) -> tuple[tuple[str, str], ...]:
         """The options for reading files of a format, in order of name."""

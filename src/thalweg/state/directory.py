@@ -36,10 +36,17 @@ class Directory:
         self.inbox = self.root / "inbox"
         self.bad = self.root / "bad"
         self.spill = self.root / "spill"
+        self.pushing = self.root / "pushing"
         self.course = self.root / "course"
         self.replays = self.root / "replays"
         self._lock: IO[str] | None = None
         self._held: int | None = None
+        self.holds = 0
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether this process holds it; `holds` tells how often it began to."""
+        return self._lock is not None
 
     @property
     def exists(self) -> bool:
@@ -119,6 +126,7 @@ class Directory:
             self.unlock()
             raise
         self._sign()
+        self.holds += 1
 
     def _sign(self) -> None:
         assert self._lock is not None

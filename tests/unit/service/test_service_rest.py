@@ -105,7 +105,7 @@ def test_a_query_is_explained_before_it_is_created(served: Served) -> None:
         "total",
         "n",
     ]
-    assert said["plan"]["shares"]["later"]["cost"] > 0 and "later" in said["text"]
+    assert said["plan"]["shares"]["later"]["cost"] > 0 and "later" in said["text"] and "marginal" not in said
     for text in (SUMS, f"-- sums\nEXPLAIN {SUMS}"):
         assert served.http.post("/v1/explain", json={"sql": text}).status_code == 200
     assert served.get("/v1/queries") == []
@@ -115,6 +115,26 @@ def test_a_query_is_explained_before_it_is_created(served: Served) -> None:
     assert wrong.status_code == 400 and wrong.json()["error"]["line"] == 2
     assert served.http.post("/v1/explain", json={"sql": "DROP STREAM s"}).status_code == 400
     assert [s["name"] for s in served.get("/v1/streams")] == ["s"]
+
+
+def test_what_one_query_adds(served: Served) -> None:
+    text = f"CREATE QUERY later AS {SUMS}"
+    alone = served.http.post("/v1/explain", params={"marginal": True}, json={"sql": text}).json()
+    assert alone["marginal"]["cost"] == pytest.approx(alone["plan"]["shares"]["later"]["cost"])
+    served.sql(f"CREATE QUERY sums AS {SUMS}")
+    served.batch()
+    beside = served.http.post("/v1/explain", params={"marginal": True}, json={"sql": text}).json()
+    assert beside["marginal"]["state_rows"] < beside["plan"]["shares"]["later"]["state_rows"], (
+        "state is there"
+    )
+    only = served.get("/v1/queries/sums", marginal=True)
+    assert (
+        only["marginal"] == pytest.approx(only["cost"]) and served.get("/v1/queries/sums")["marginal"] is None
+    )
+    assert (
+        only["query"]["state_bytes"] == sum(s["bytes"] for s in only["state"]) > 0
+        and only["query"]["lag"] > 0
+    )
 
 
 def test_streams_tables_plan_and_changes(served: Served) -> None:
@@ -180,6 +200,10 @@ def test_metrics_as_prometheus_reads_them(served: Served) -> None:
     assert int(values['thalweg_query_rows_total{query="sums"}']) == served.get("/v1/queries")[0]["rows"]
     assert values["thalweg_batch_seconds_count"] == values['thalweg_batch_seconds_bucket{le="+Inf"}'] == "2"
     assert float(values["thalweg_state_bytes"]) > 0
+    assert (
+        0 < float(values['thalweg_query_state_bytes{query="sums"}']) <= float(values["thalweg_state_bytes"])
+    )
+    assert float(values['thalweg_query_lag_seconds{query="sums"}']) > 1_000_000_000
 
 
 def test_probes_and_the_document(served: Served) -> None:

@@ -90,11 +90,17 @@ def check_schema(source: Source, path: str) -> None:
     """Refuse a file without a declared column, or with one of a type that does not fit."""
     found = footer_of(source, path).types
     for column in source.columns:
-        actual = found.get(column.name.lower())
-        if actual is None:
-            raise bad_file(source, path, f"it has no column {column.name}")
-        if not _fits(actual, column.type):
-            raise bad_file(source, path, f"column {column.name} is {actual}, declared as {column.type}")
+        if why := misfitting(column, found.get(column.name.lower())):
+            raise bad_file(source, path, why)
+
+
+def misfitting(column: Column, actual: pa.DataType | None) -> str:
+    """Why a type does not fit a declared column, or that there is none; nothing where it fits."""
+    if actual is None:
+        return f"it has no column {column.name}"
+    return (
+        "" if _fits(actual, column.type) else f"column {column.name} is {actual}, declared as {column.type}"
+    )
 
 
 def _fits(actual: pa.DataType, declared: str) -> bool:
