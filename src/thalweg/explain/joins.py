@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.retention import changes_id
 from thalweg.explain.costs import paper_costs
 from thalweg.explain.measured import LastBatch
@@ -124,7 +125,8 @@ def _asked_for(planner: WindowPlanner, query: Query) -> tuple[Considered, ...]:
     """Plans that are compared but not taken freely: materialized pairs, and nested loops where rows are joined by columns."""
     config = planner.config
     if query.every is not None:
-        ways = [replace(config, evaluate="materialize")] if config.evaluate == BEST else []
+        apart = [e.name for e in EVALUATIONS.values() if e.asked_for]
+        ways = [replace(config, evaluate=name) for name in apart] if config.evaluate == BEST else []
     else:
         ways = [replace(config, join="loop")] if config.join == BEST and query.equalities else []
     return tuple(p for way in ways for p in replace(planner, config=way).considered(query)[:1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from thalweg.expr.quoting import quoted
 from thalweg.model.stream import Column
 from thalweg.model.windows import duration_text
 
@@ -19,6 +20,5 @@ def statements(schemas: dict[str, tuple[Column, ...]], directory: Path, format: 
 
 def _statement(stream: str, columns: tuple[Column, ...], path: Path, format: str, delay: int) -> str:
     declared = ", ".join(f"{column.name} {_SPARK_NAMES.get(column.type, column.type)}" for column in columns)
-    quoted = str(path).replace("'", "''")
-    options = f"format = '{format}', path = '{quoted}', time = 'at', watermark = '{duration_text(delay) if delay else '0 seconds'}'"
+    options = f"format = '{format}', path = {quoted(str(path))}, time = 'at', watermark = '{duration_text(delay) if delay else '0 seconds'}'"
     return f"CREATE STREAM {stream} ({declared})\n  WITH ({options});\n"

@@ -9,6 +9,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from thalweg.expr.quoting import quoted
+
 Encoder = Callable[[pa.Table, Path], None]
 
 
@@ -37,10 +39,9 @@ def _copy(options: str) -> Encoder:
     connection.execute("SET threads = 1")
 
     def encode(table: pa.Table, path: Path) -> None:
-        quoted = str(path).replace("'", "''")
         connection.register("rows", table)
         try:
-            connection.execute(f"COPY (FROM \"rows\") TO '{quoted}' ({options}, USE_TMP_FILE false)")
+            connection.execute(f'COPY (FROM "rows") TO {quoted(str(path))} ({options}, USE_TMP_FILE false)')
         except duckdb.IOException as error:
             raise OSError(str(error)) from error
 

@@ -11,9 +11,11 @@ from thalweg.errors import UsageError
 
 N = TypeVar("N", int, float)
 
+EVALUATIONS = ("snapshot", "delta", "expiry", "materialize")
+"""The ways to evaluate aggregates over joins, each a file of its name in `compile/evaluations/`."""
 CHOICES: dict[str, tuple[str, ...]] = {
     "plan.windows": ("naive", "shared", "paper", "best"),
-    "plan.evaluate": ("best", "snapshot", "delta", "expiry", "materialize"),
+    "plan.evaluate": ("best", *EVALUATIONS),
     "plan.join": ("best", "hash", "loop"),
     "plan.order": ("best", "written"),
     "plan.exchange": ("best", "always"),
@@ -26,7 +28,7 @@ FEATURES = ("sparse", "tiling", "chains", "prefix", "slots", "search")
 KEYS = {
     "plan.windows": "how windows are computed: naive, shared, paper or best",
     "plan.early_aggregation": "which inputs of a join are aggregated first: LAP (none), EAP10, EAP11, ..., or best",
-    "plan.evaluate": "how aggregates over joins are evaluated: snapshot, delta, expiry, materialize or best",
+    "plan.evaluate": f"how aggregates over joins are evaluated: {', '.join(EVALUATIONS)} or best",
     "plan.join": "how partners are found: hash, loop (nested loops) or best",
     "plan.order": "in which order the inputs of a join meet: written (as in FROM) or best",
     "plan.invalidate": "when rows of a join are forgotten: slot, probe, probe-and-insert, probe-all or both-all",

@@ -1,12 +1,16 @@
-"""The ways to evaluate a join, one file each."""
+"""The ways to evaluate a join, one file each, which defines its `Evaluation` under the file's name in capitals."""
+
+from importlib import import_module
 
 from thalweg.compile.evaluations.base import Evaluation
-from thalweg.compile.evaluations.delta import DELTA
-from thalweg.compile.evaluations.expiry import EXPIRY
-from thalweg.compile.evaluations.materialize import MATERIALIZE
-from thalweg.compile.evaluations.rows import ROWS
-from thalweg.compile.evaluations.snapshot import SNAPSHOT
+from thalweg.model.settings import EVALUATIONS as NAMES
 
-EVALUATIONS: dict[str, Evaluation] = {e.name: e for e in (ROWS, SNAPSHOT, DELTA, EXPIRY, MATERIALIZE)}
+
+def _defined(name: str) -> Evaluation:
+    made: Evaluation = getattr(import_module(f"{__name__}.{name}"), name.upper())
+    return made
+
+
+EVALUATIONS: dict[str, Evaluation] = {name: _defined(name) for name in ("rows", *NAMES)}
 
 __all__ = ["EVALUATIONS", "Evaluation"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from thalweg.expr.quoting import identifier
+from thalweg.expr.quoting import identifier, quoted
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
@@ -23,7 +23,7 @@ def is_exact(type_: str) -> bool:
 def fitted(column: str, type_: str) -> str:
     """The SQL of a text column as numbers of a type; a value that is none is an error that names it."""
     x = identifier(column)
-    said = f"error(concat({x}, ' in column {_quoted(column)} is no {type_}'))"
+    said = f"error(concat({x}, {quoted(f' in column {column} is no {type_}')}))"
     return f"CASE WHEN {_may_round(x, type_)} AND NOT {_is_whole(x, type_)} THEN {said} ELSE CAST({x} AS {type_}) END"
 
 
@@ -59,6 +59,3 @@ def _is_whole_raised(x: str, type_: str) -> str:
     moved = f"TRY_CAST(regexp_extract({x}, '{_EXPONENT}', 1) AS BIGINT)"
     return f"(ltrim({digits}, '0') = '' OR length({digits}) - length({before}) - {moved} <= {_scale(type_)})"
 
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")
