@@ -36,11 +36,8 @@ def prefix_sql(derived: Derived, source: Window, suffix: str = "") -> str:
     over slots and marks gives the totals there. Slots are at even positions, marks at odd ones.
     """
     a, b = _shift(derived, source)
-    count, table, names = (
-        derived.pieces.stride,
-        f'"all_{derived.parent}"',
-        [f'"{p.name}"' for p in derived.parts],
-    )
+    count, table = derived.pieces.stride, f'"all_{derived.parent}"'
+    names, numbers = ([f'"{prefix}{p.name}"' for p in derived.parts] for prefix in ("", "n_"))
     by, columns = "".join(f"{k}, " for k in derived.keys), "".join(f", {n}" for n in names)
     none = "".join(f", NULL AS {n}" for n in names)
     low = f"greatest($low{suffix}, {floor_div(f'(min({SLOT}) - {b + count})', a)} + 1)"
@@ -51,11 +48,12 @@ def prefix_sql(derived: Derived, source: Window, suffix: str = "") -> str:
     marks = f'SELECT {by}2 * ("m" * {a} + {b} + "shift") - 1, "m", "sign"{none} FROM {groups}, ({instances}), {ends}'
     rows = f'SELECT {by}2 * {SLOT} AS "at", NULL AS "m", NULL AS "sign"{columns} FROM {table}'
     over = f'OVER (PARTITION BY {", ".join(derived.keys) or "1"} ORDER BY "at" ROWS UNBOUNDED PRECEDING)'
-    running = "".join(f', sum({n}) {over} AS {n}, count({n}) {over} AS "n_{n[1:]}' for n in names)
+    both = list(zip(names, numbers, strict=True))
+    running = "".join(f", sum({part}) {over} AS {part}, count({part}) {over} AS {n}" for part, n in both)
     totals = f'SELECT {by}"m", "sign", count("at") FILTER (WHERE "m" IS NULL) {over} AS "n"{running}\nFROM ({rows}\nUNION ALL {marks})'
     parts = "".join(
-        f', CASE WHEN sum("sign" * "n_{n[1:]}) > 0 THEN sum("sign" * coalesce({n}, 0)) END AS {n}'
-        for n in names
+        f', CASE WHEN sum("sign" * {n}) > 0 THEN sum("sign" * coalesce({part}, 0)) END AS {part}'
+        for part, n in both
     )
     return f'SELECT {by}"m" AS "slot"{parts}\nFROM ({totals})\nWHERE "m" IS NOT NULL GROUP BY {by}"m" HAVING sum("sign" * "n") > 0'
 
