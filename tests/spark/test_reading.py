@@ -14,7 +14,7 @@ from thalweg import DataError, Session
 from thalweg.errors import StateError
 from thalweg.state.manifest import SetAside
 
-NAMES = ("part[1]", "part1", "a*b", "axb", "{a,b}", "back\\slash", "q?r", "plain")
+NAMES = ("part[1]", "part1", "a*b", "axb", "{a,b}", "back\\slash", "\\[a]", "[", "10:00#%20", "q?r", "plain")
 
 
 def write(path: Path, value: int, second: int = 0) -> None:
@@ -36,7 +36,7 @@ def total(session: Session, query: str = "q_s") -> list[dict[str, int]]:
 
 def test_odd_names_of_files_and_folders(spark: Any, tmp_path: Path) -> None:
     """Every file once, whatever its name would match as a pattern, and from the folder that was declared."""
-    folders = ("x[1]", "x1", "{a,b}", "a", "a*b", "axb")
+    folders = ("x[1]", "x1", "{a,b}", "a", "a*b", "back\\slash")
     for number, folder in enumerate(folders):
         for i, name in enumerate(NAMES):
             write(tmp_path / folder / f"{name}.parquet", 100**number * (i + 1))

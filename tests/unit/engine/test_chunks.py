@@ -325,6 +325,9 @@ ODD = [
     "x{a,b}y",
     "back\\slash",
     "[!a]",
+    "[",
+    "\\",
+    "\\[a]",
     "**",
     "c[]d",
     "e]f",
@@ -333,6 +336,7 @@ ODD = [
     "line\nline",
     "ä ö",
     "file:x",
+    "2024-01-01T10:00:00",
     "~",
 ]
 LURES = ["part1", "axb", "qzr", "xay", "backslash", "b", "z", "plain"]

@@ -103,17 +103,18 @@ def test_what_memory_cannot_hold_goes_to_a_folder_of_its_own(
 
 
 @pytest.mark.parametrize("folder", ["x[1]", "a*b", "{a,b}", "back\\slash"])
-def test_a_folder_of_any_name_is_within_reach(tmp_path: Path, folder: str) -> None:
+@pytest.mark.parametrize("file", ["0", "part[1]", "\\", "["])
+def test_a_folder_of_any_name_is_within_reach(tmp_path: Path, folder: str, file: str) -> None:
     (tmp_path / folder).mkdir()
     (tmp_path / "link").symlink_to(tmp_path / folder)
-    pq.write_table(pa.table({"x": [1]}), tmp_path / folder / "0.parquet")
+    for name in ("\\", file):
+        pq.write_table(pa.table({"x": [1]}), tmp_path / folder / f"{name}.parquet")
+    path = str(tmp_path / folder / f"{file}.parquet")
     for root in (tmp_path / folder, tmp_path / "link"):
         with open_connection(Reach((str(root),))) as con:
-            assert con.execute(
-                f"FROM read_parquet({listed([str(tmp_path / folder / '0.parquet')])})"
-            ).fetchall() == [(1,)]
+            assert con.execute(f"FROM read_parquet({listed([path])})").fetchall() == [(1,)]
         permit(Reach((str(root),)))
-        check_reach([str(tmp_path / folder / "0.parquet")])
+        check_reach([path])
 
 
 def test_a_process_reads_what_is_declared(tmp_path: Path) -> None:

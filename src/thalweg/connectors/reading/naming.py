@@ -31,16 +31,13 @@ def listed(paths: Iterable[str]) -> str:
 
 
 def literal(path: str) -> str:
-    """A path that is no pattern.
-
-    >>> literal("part[1].parquet")
-    'part[[]1].parquet'
-    """
-    return as_pattern(path) if "\\" not in path or as_pattern(path) == path else _alias(path)
+    """A path that is no pattern: the file's own, or where that would be one another name of the file. A pattern that only it matches would
+    do, if DuckDB did not look at all names beside it then, and fail at some of them."""
+    return path if as_pattern(path) == path else alias(path)
 
 
-def _alias(path: str) -> str:
-    """Another name of a file: none that has a backslash can be a pattern that only it matches."""
+def alias(path: str) -> str:
+    """Another name of a file or folder, without characters that mean something to DuckDB."""
     link = _aliases() / f"{sha256(path.encode()).hexdigest()[:32]}{Path(path).suffix}"
     if not link.is_symlink():
         link.symlink_to(path)

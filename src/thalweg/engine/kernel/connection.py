@@ -16,7 +16,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 
-from thalweg.connectors.reading.naming import as_pattern
+from thalweg.connectors.reading.naming import alias, as_pattern
 from thalweg.errors import StateError
 from thalweg.expr.quoting import identifier, quoted
 
@@ -150,9 +150,8 @@ def links_of(roots: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
 def open_connection(reach: Reach = Reach(), linked: Iterable[str] = ()) -> Any:
     """A connection as tasks use it. What it may touch is settled here: no statement can change it afterwards."""
     con = duckdb.connect(config=LOCKED)
-    roots = _texts(
-        name for r in map(os.path.realpath, (*reach.roots, *linked)) for name in (r, as_pattern(r))
-    )
+    real = map(os.path.realpath, (*reach.roots, *linked))
+    roots = _texts(name for root in real for name in _names(root))
     for statement in (
         "SET enable_progress_bar = false",
         "SET TimeZone = 'UTC'",
@@ -165,6 +164,11 @@ def open_connection(reach: Reach = Reach(), linked: Iterable[str] = ()) -> Any:
     ):
         con.execute(statement).fetchall()
     return con
+
+
+def _names(root: str) -> list[str]:
+    """What DuckDB must be told so that all in a folder is within reach: it takes a backslash for a slash unless a link leads there."""
+    return [root, as_pattern(root), *([alias(root)] if "\\" in root else [])]
 
 
 def _spill(folder: str | None) -> str:
