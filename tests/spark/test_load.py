@@ -30,19 +30,26 @@ from thalweg.api.declaring import query_of
 from thalweg.api.handle import QueryHandle
 from thalweg.engine.beginning import logged
 from thalweg.sql.statements import parse_select
+from thalweg.testing.comparison import compare
 from thalweg.testing.crowd import check_lives
 from thalweg.testing.local import LocalSession
 
 SECONDS = float(os.environ.get("THALWEG_LOAD", "16"))
 CLIENTS, QUICKLY = 50, 0.25
-STREAM = (
-    "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) "
-    "WITH (format = 'push', time = 'at', watermark = '1 second', keep = '1 day')"
+STREAMS = "".join(
+    f"CREATE STREAM {name} (k BIGINT, v BIGINT, at TIMESTAMP) "
+    f"WITH (format = 'push', time = 'at', watermark = '1 second', keep = '{keep}'); "
+    for name, keep in (("s", "1 day"), ("gone", "0 seconds"))
 )
+"""The same rows are pushed to both. Of one all files are kept, for the definition; of the other they are removed as soon as they can be."""
 SELECTS = (
     "SELECT k, window_end, SUM(v) AS total, COUNT(*) AS n FROM s WHERE v % {m} = 0 GROUP BY k, TUMBLE '{n} seconds'",
     "SELECT window_id, window_end, MAX(v) AS high FROM s GROUP BY WINDOWS(TUMBLE '2 seconds', HOP '{n} seconds' BY '1 second')",
     "SELECT k, window_start, COUNT(DISTINCT v) AS many FROM s WHERE v > {m} GROUP BY k, HOP '{n} seconds' BY '1 second'",
+)
+FIRST = tuple(
+    f"CREATE QUERY of_{name} AS SELECT k, window_end, SUM(v) AS total, COUNT(*) AS n FROM {name} GROUP BY k, TUMBLE '2 seconds'"
+    for name in ("s", "gone")
 )
 READS = ("/v1/queries", "/v1/status", "/v1/streams", "/v1/batches", "/v1/changes", "/metrics", "/v1/tables")
 
@@ -194,19 +201,23 @@ class Pusher(threading.Thread):
 
     def push(self, client: httpx.Client) -> None:
         lines = "\n".join(_line(self.seconds, i) for i in range(50))
-        sent = 1 + (self.rng.random() < 0.2)
-        while sent and not (self.town.over.is_set() and self.town.errors):
-            answer = self.town.ask(
-                client,
-                "POST",
-                f"/v1/streams/s/rows?id=second-{self.seconds}",
-                content=lines.encode(),
-                headers={"content-type": "application/x-ndjson"},
-            )
-            assert answer is None or answer.status_code == 200, answer.text
-            sent -= answer is not None
+        for stream in ("s", "gone"):
+            for _ in range(1 + (self.rng.random() < 0.2)):
+                self.push_to(client, stream, lines)
+            self.town.pushed += 50
         self.seconds += 1
-        self.town.pushed += 50
+
+    def push_to(self, client: httpx.Client, stream: str, lines: str) -> None:
+        """Until it is acknowledged."""
+        path, headers = (
+            f"/v1/streams/{stream}/rows?id=second-{self.seconds}",
+            {"content-type": "application/x-ndjson"},
+        )
+        while not (self.town.over.is_set() and self.town.errors):
+            answer = self.town.ask(client, "POST", path, content=lines.encode(), headers=headers)
+            assert answer is None or answer.status_code == 200, answer.text
+            if answer is not None:
+                return
 
 
 def _line(second: int, number: int) -> str:
@@ -222,10 +233,11 @@ def test_fifty_clients_and_a_kill(tmp_path: Path) -> None:
         with town.client() as client:
             made = client.post(
                 "/v1/statements",
-                json={"sql": f"{STREAM}; CREATE QUERY first AS {SELECTS[0]}".format(n=2, m=2)},
+                json={"sql": STREAMS + "; ".join(FIRST)},
             )
             assert made.status_code == 200, made.text
-        town.sure("first", True)
+        town.sure("of_s", True)
+        town.sure("of_gone", True)
         pusher, people = Pusher(town), [Person(town, n) for n in range(CLIENTS)]
         pusher.start()
         reached(town, 0)
@@ -301,9 +313,13 @@ def check(town: Town, pusher: Pusher) -> None:
     # Where the machine itself is slow, a probe that asks for nothing says how slow.
     assert quick < max(QUICKLY, 3 * probed) and len(reads) > 2 * CLIENTS and town.followed
     session = LocalSession(town.root / "run")
-    handles = [_revived(session, life.name) for life in session.lives()]
+    handles = [_revived(session, life.name) for life in session.lives() if life.name != "of_gone"]
     assert len(handles) >= 8 and any(h.ended is not None for h in handles)
     assert check_lives(handles, session.catalog.streams, fed(session)) > 0
+    kept, gone = _revived(session, "of_s").results(), _revived(session, "of_gone").results()
+    compare(gone, kept)
+    files = {name: len(list((session.directory.inbox / name).glob("*.parquet"))) for name in ("s", "gone")}
+    assert files["gone"] < files["s"] / 2, files
     session.close()
 
 

@@ -18,6 +18,8 @@ from thalweg.state.manifest import Staged
 
 STAGING = "_thalweg_staging"
 SHOWN = re.compile(r"batch-\d+-\d+-[0-9a-f]{8}\.parquet")
+SMALL = 1_000_000
+"""Bytes of a file that one thread has read before several would have begun."""
 
 
 class Sink:
@@ -95,7 +97,8 @@ def _zoned(type_: pa.DataType) -> pa.DataType:
 
 def read_file(path: Path) -> pa.Table:
     """The rows of a result file, if they are what was written. A file that was given another name is read as it is."""
-    return pq.read_table(pa.BufferReader(_check(path) if SHOWN.fullmatch(path.name) else path.read_bytes()))
+    data = _check(path) if SHOWN.fullmatch(path.name) else path.read_bytes()
+    return pq.ParquetFile(pa.BufferReader(data)).read(use_threads=len(data) > SMALL)
 
 
 def _check(path: Path) -> bytes:

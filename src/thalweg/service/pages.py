@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -86,8 +88,51 @@ def _by_batch(handle: QueryHandle) -> Iterator[tuple[int, list[ResultFile]]]:
             yield batch, list(files)
 
 
+class Recent:
+    """Rows of batches that were read lately, up to some bytes: many clients ask for the same small files. Files that are shown never
+    change, so what was read of them stays true."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._found: OrderedDict[Key, pa.Table] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> pa.Table | None:
+        """What was read lately."""
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+            return self._found.get(key)
+
+    def put(self, key: Key, rows: pa.Table) -> None:
+        """Keep what was read, if it is small; the oldest goes."""
+        size = rows.nbytes + EACH
+        if size > self._most // 100:
+            return
+        with self._lock:
+            if key not in self._found:
+                self._found[key], self._bytes = rows, self._bytes + size
+            while self._bytes > self._most:
+                self._bytes -= self._found.popitem(last=False)[1].nbytes + EACH
+
+
+Key = tuple[str, tuple[str, ...]]
+EACH = 8_000
+"""Bytes that a table takes besides its rows, about."""
+_RECENT = Recent(64_000_000)
+
+
 def _rows(handle: QueryHandle, files: list[ResultFile]) -> pa.Table:
-    """The rows of one batch; those that a consumer has taken away are no more."""
+    """The rows of one batch."""
+    key = handle.name, tuple(str(f.path) for f in files)
+    found = _RECENT.get(key)
+    if found is None:
+        _RECENT.put(key, found := _read(handle, files))
+    return found
+
+
+def _read(handle: QueryHandle, files: list[ResultFile]) -> pa.Table:
+    """The rows of files; those that a consumer has taken away are no more."""
     found = [handle.empty()]
     for file in files:
         try:

@@ -13,6 +13,7 @@ import pytest
 from service_support import SUMS, Served
 
 from thalweg.service.encoding import plain_rows
+from thalweg.service.pages import Recent
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference import reference
 
@@ -175,3 +176,14 @@ def test_a_query_that_takes_the_place_of_another_ends_what_follows_it(served: Se
         served.sql(f"CREATE OR REPLACE QUERY sums AS {SUMS.replace('COUNT(*)', 'MAX(v)')}")
         served.batch()
         assert next(e for e in events if e.name != "rows").name == "end"
+
+
+def test_what_was_read_lately_is_kept_up_to_some_bytes() -> None:
+    recent, rows = Recent(1_000_000), pa.table({"v": list(range(100))})
+    for number in range(500):
+        recent.put(("q", (str(number),)), rows)
+        recent.put(("q", (str(number),)), rows)
+    kept = [n for n in range(500) if recent.get(("q", (str(n),))) is not None]
+    assert 50 < len(kept) < 150 and kept == list(range(500 - len(kept), 500)), "the last that were asked for"
+    recent.put(("q", ("large",)), pa.table({"v": list(range(10_000))}))
+    assert recent.get(("q", ("large",))) is None
