@@ -80,6 +80,9 @@ bench-sharing: setup  ## many queries: groups by cost against every query alone 
 bench-adhoc: setup  ## queries created and dropped at a rate while batches run: what grows, how long until they are in force (--engine spark)
 	$(BIN)/python -m benchmarks.adhoc $(ARGS)
 
+bench-hot: setup  ## joins with a very frequent value: split over partitions and not
+	$(BIN)/python -m benchmarks.hot $(ARGS)
+
 bench-many: setup  ## hundreds of queries: binding, planning, plan files, equal queries
 	$(BIN)/python -m benchmarks.many
 
@@ -88,4 +91,4 @@ bench-commits: setup  ## what manifests and flushing cost
 
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo console test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-many bench-commits bench-push
+.PHONY: help setup java demo console test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-hot bench-many bench-commits bench-push

@@ -1,4 +1,5 @@
-"""Queries created, dropped and replaced by a random schedule, with settings, restarts and kills in between, against the definition.
+"""Queries created, dropped and replaced by a random schedule, with settings, rescalings, frequent values that are split, restarts and
+kills in between, against the definition.
 
 A killed session is opened again without a word: what was acknowledged holds. THALWEG_SCHEDULES draws so many.
 """
@@ -30,12 +31,17 @@ SETTINGS = (
     "plan.sharing = 'off'",
     "plan.sharing = 'best'",
     "plan.evaluate = 'snapshot'",
+    "plan.split = 'all'",
+    "plan.split = 'all'",
+    "plan.split = 'off'",
 )
+PARTITIONS = (1, 2, 3, 5)
 
 
 def rows(batch: int, shift: int, count: int = 20) -> pa.Table:
+    """Two seconds of a stream; of the rows a third has one value, and later another one."""
     ticks = [2 * batch * SECOND + shift * 1_000 + i * (2 * SECOND // count) for i in range(count)]
-    values = [(i * 7 + batch * 3 + shift) % 23 for i in range(count)]
+    values = [3 + batch // 5 if i % 3 == 0 else (i * 7 + batch * 3 + shift) % 23 for i in range(count)]
     return pa.table(
         {"k": [i % 5 for i in range(count)], "v": values, "at": pa.array(ticks, pa.timestamp("us"))}
     )
@@ -63,7 +69,9 @@ class Schedule:
         """All batches, with something asked before each, and a crash or a restart now and then."""
         while (batch := self.session.latest_manifest().batch + 1) < BATCHES:
             for _ in range(self.rng.randint(0, 3)):
-                self.rng.choice([*[self._create] * 4, self._drop, self._drop, self._replace, self._set])()
+                self.rng.choice(
+                    [*[self._create] * 4, self._drop, self._drop, self._replace, self._set, self._rescale]
+                )()
             if self.rng.random() < 0.3:
                 self._reopen()
             self._batch(
@@ -108,6 +116,9 @@ class Schedule:
 
     def _set(self) -> None:
         self.session.sql(f"SET {self.rng.choice(SETTINGS)}")
+
+    def _rescale(self) -> None:
+        self.session.sql(f"SET partitions = {self.rng.choice(PARTITIONS)}")
 
 
 @pytest.mark.parametrize("seed", range(SCHEDULES))

@@ -67,7 +67,7 @@ class Running:
             if self.runner is None:
                 self.check_open()
                 self.directory.create()
-                partitions = config.partitions or int(self.spark.sparkContext.defaultParallelism)
+                partitions = config.partitions or self._cores()
                 self.hold_directory()
                 how: dict[str, Any] = {
                     "exchange": config.exchange,
@@ -75,6 +75,7 @@ class Running:
                     "durable": config.durable,
                 }
                 self.runner = Runner(self.directory, partitions, self._planner_of, **how)
+                self.runner.cores = self._cores
                 self._ahead = Ahead(self.runner, self._planner_of)
                 self.replays = Replays(self.runner, self._frame_of)
                 self.offer(self._workload)
@@ -89,6 +90,10 @@ class Running:
                     self.directory.create()
                     self.directory.lock()
         return self.directory.holds
+
+    def _cores(self) -> int:
+        """How many tasks Spark can run at the same time."""
+        return int(self.spark.sparkContext.defaultParallelism)
 
     def start(
         self, workload: Workload, fault: str | None, available_now: bool, check: Callable[[Runner], None]

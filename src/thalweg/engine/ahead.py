@@ -54,6 +54,11 @@ class Remembering:
         """Whether queries are computed together."""
         return self.planner.sharing
 
+    @property
+    def splitting(self) -> str:
+        """Whether frequent values are split over partitions."""
+        return self.planner.splitting
+
     def apart(self, query: Query) -> float:
         """The cost of a join query alone."""
         found: float = self._once(("apart", query), lambda: self.planner.apart(query))

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from thalweg.engine.beside import Beside
+from thalweg.engine.scaling import Scaling
 from thalweg.engine.workload import Workload
 from thalweg.errors import EnvironmentProblem
 from thalweg.model.query import Query
@@ -50,7 +51,14 @@ def reason_of(old: Plan, workload: Workload, better: frozenset[str], asked: bool
     return Reason(going_on, why, tuple(changed) if old.queries else (), known)
 
 
-def switch_of(batch: int, old: Plan, new: Plan, reason: Reason, failed: Iterable[Failure]) -> Switch | None:
+def switch_of(
+    batch: int,
+    old: Plan,
+    new: Plan,
+    reason: Reason,
+    failed: Iterable[Failure],
+    scaling: Scaling | None = None,
+) -> Switch | None:
     """What a batch changes; None where a plan has only come to its end."""
     before, after, stopped = _live(old), _live(new), {f.query.name: f.message for f in failed}
     replaced = tuple(n for n, q in after.items() if n in before and before[n].meaning != q.meaning)
@@ -64,8 +72,24 @@ def switch_of(batch: int, old: Plan, new: Plan, reason: Reason, failed: Iterable
         replanned=tuple(n for n in after if n in reason.replanned and n in before and n not in replaced),
         why=reason.why,
         settings=reason.settings,
+        scaled="" if scaling is None else scaling.words,
+        split=_split(old, new),
     )
     return found if found.what else None
+
+
+def _split(old: Plan, new: Plan) -> str:
+    """Which values are split from now on, in words."""
+    before, after = (
+        {f.source: f.split for f in plan.fragments if f.split is not None} for plan in (old, new)
+    )
+    if before == after:
+        return ""
+    if not after:
+        return f"no frequent values of {', '.join(before)} split"
+    most = max(after.values(), key=lambda s: s.gain)
+    values = f"{len(most.hot)} frequent value{'s' if len(most.hot) > 1 else ''}"
+    return f"split {values} of {', '.join(after)} (slowest partition {most.gain:.3g} times as fast expected)"
 
 
 def _priced(switch: Switch, old: Plan, new: Plan, known: Known) -> Switch:

@@ -9,7 +9,7 @@ from math import prod
 from thalweg.compile.retention import needed
 from thalweg.connectors.base import sink_at
 from thalweg.engine.blame import Blamed
-from thalweg.engine.kernel.compiled import compiled
+from thalweg.engine.kernel.compiled import compiled, recut
 from thalweg.engine.kernel.connection import HASH
 from thalweg.engine.kernel.work import moved_frontiers
 from thalweg.engine.task import Control, Report, Task
@@ -42,7 +42,7 @@ def committed(before: Manifest, task: Task, plan: Plan, plan_name: str, reports:
         plan=plan_name,
         tops={**before.tops, **tops},
         frontiers={**before.frontiers, **frontiers},
-        files=_kept_files(before, plan, frontiers, task.partitions, reports),
+        files=_kept_files(before, plan, frontiers, task, reports),
         publish=_publications(task, controls, reports),
         streams=_stream_counts(before.streams, controls),
         queries=_query_counts(before.queries, plan, controls, reports),
@@ -85,18 +85,19 @@ def checked(reports: list[Report]) -> None:
 
 
 def _kept_files(
-    before: Manifest, plan: Plan, frontiers: dict[str, int | None], partitions: int, reports: Iterable[Report]
+    before: Manifest, plan: Plan, frontiers: dict[str, int | None], task: Task, reports: Iterable[Report]
 ) -> tuple[StateFile, ...]:
     """State after the batch: what is still needed, not merged and not cut anew, and what the tasks wrote."""
     reports = list(reports)
     oldest = needed(plan, frontiers)
     merged = {path for r in reports for path in r.merged}
-    same_hash = before.hash == HASH
+    same_hash, anew = before.hash == HASH, recut(task, before).ids
     kept = [
         f
         for f in before.files
         if same_hash
-        and f.parts == partitions
+        and f.parts == task.partitions
+        and f.fragment not in anew
         and f.path not in merged
         and f.high >= oldest.get(f.fragment, f.high + 1)
     ]

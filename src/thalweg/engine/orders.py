@@ -26,10 +26,8 @@ FEW_ROWS = 100_000
 class Orders:
     """Writes tasks: over so many partitions, or near the driver where there is little to do."""
 
-    def __init__(
-        self, directory: Directory, ledger: Ledger, partitions: int, exchange: str, scan: str
-    ) -> None:
-        self._directory, self._ledger, self._partitions = directory, ledger, partitions
+    def __init__(self, directory: Directory, ledger: Ledger, exchange: str, scan: str) -> None:
+        self._directory, self._ledger = directory, ledger
         self._exchange, self._scan = exchange, scan
         self._last_rows: dict[str, float] = {}
         self._made: int | None = None
@@ -42,6 +40,7 @@ class Orders:
         workload: Workload,
         before: Manifest,
         ground: Ground,
+        partitions: int,
         counts: bool,
         fault: str | None,
     ) -> Task:
@@ -49,7 +48,7 @@ class Orders:
         near = self._is_near(plan, ground)
         return Task(
             batch=batch,
-            partitions=1 if near else self._partitions,
+            partitions=1 if near else partitions,
             near=near,
             scan=self._scan,
             plan=str(path),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
 from thalweg.compile.retention import is_over
 from thalweg.engine.attention import Attention
 from thalweg.engine.chronicle import Reason, reason_of
+from thalweg.engine.commit import controls_of
+from thalweg.engine.task import Report
 from thalweg.engine.workload import PlannerOf, Workload
 from thalweg.optimizer.planner import worth_replanning
+from thalweg.optimizer.splitting import split
 from thalweg.optimizer.workload import Planner, advance, build
 from thalweg.plan.nodes import Plan
 from thalweg.state.lives import Lives
@@ -46,17 +49,21 @@ class Planning:
         self.attention, self.reason = Attention(), Reason()
         self._looking = looking
         self._better: tuple[Plan, frozenset[str], Planner] | None = None
+        self._split: tuple[Plan, Plan] | None = None
+        self._has_counted = False
 
     def plan_for(self, w: Workload, at: Before) -> Plan:
         """The plan in force, or its successor where the workload changed or a handed-over plan has drained."""
         frontiers, tops = at.manifest.frontiers, at.manifest.tops
         done = any(e.until is not None and is_over(at.plan, e, frontiers) for e in at.plan.emissions)
         changed = w != at.planned
-        if self._is_time(at) and not changed:
-            self.beside(partial(self._look, w, at.plan, at.manifest))
+        is_time = self._is_time(at)
+        if not changed and (is_time or self._has_counted):
+            self.beside(partial(self._look, w, at.plan, at.manifest, is_time))
         better, planner = self._seen_better(at.plan, changed)
         if not changed and not done and not better:
-            return at.plan
+            self.reason = Reason()
+            return self._seen_split(at.plan)
         asked = w.settings != at.plan.settings or (at.planned is not None and w.replan != at.planned.replan)
         replan = frozenset(q.name for q in w.queries) if asked else better
         planner = planner or self.planner_of(w, at.manifest)
@@ -65,8 +72,12 @@ class Planning:
         self.reason = reason_of(at.plan, w, better, asked and bool(at.plan.queries), planner.known)
         return replace(plan, settings=w.settings)
 
-    def notice(self, plan: Plan, made: Manifest, w: Workload, before: Manifest) -> None:
+    def notice(
+        self, plan: Plan, made: Manifest, w: Workload, before: Manifest, reports: Iterable[Report]
+    ) -> None:
         """Pay attention to what a batch made, by what was known before it."""
+        counted = any(f.sides for c in controls_of(reports) for f in c.streams.values())
+        self._has_counted = self._looking and counted
         self.attention.pay(plan, made, partial(self._expecting, w, before))
 
     def _expecting(self, w: Workload, manifest: Manifest) -> Known:
@@ -78,10 +89,12 @@ class Planning:
         due = batch in REPLAN_AFTER or batch % REPLAN_EVERY == REPLAN_EVERY - 1 or self.attention.left > 0
         return self._looking and at.planned is not None and due
 
-    def _look(self, w: Workload, plan: Plan, manifest: Manifest) -> None:
-        """Find the queries that would clearly be better off with another plan. While an earlier switch is still going on, all wait."""
-        if all(e.until is None for e in plan.emissions):
-            planner = self.fresh_planner_of(w, manifest)
+    def _look(self, w: Workload, plan: Plan, manifest: Manifest, for_better: bool) -> None:
+        """Find out which frequent values are to be split, and the queries that would clearly be better off with another plan. While an
+        earlier switch is still going on, these wait."""
+        planner = self.fresh_planner_of(w, manifest)
+        self._split = plan, split(plan, planner.known, planner.partitions, planner.splitting)
+        if for_better and all(e.until is None for e in plan.emissions):
             candidate = build(w.streams, w.queries, planner, relations=w.relations)
             self._better = plan, worth_replanning(plan, candidate, planner.known), planner
 
@@ -91,3 +104,8 @@ class Planning:
         if found is None or changed or found[0] is not plan or not found[1]:
             return frozenset(), None
         return found[1], found[2]
+
+    def _seen_split(self, plan: Plan) -> Plan:
+        """A plan, with the values split that the last look found frequent."""
+        seen, self._split = self._split, None
+        return seen[1] if seen is not None and seen[0] is plan else plan

@@ -35,13 +35,15 @@ class BatchProgress:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A batch that ran and is not committed yet: by which workload and plan, what it made, and the lives that it leaves."""
+    """A batch that ran and is not committed yet: by which workload and plan, what it made, and the lives that it leaves.
+    One that is `near` needed no partitions."""
 
     workload: Workload
     plan: Plan
     made: Manifest
     reports: list[Report]
     lives: Lives
+    near: bool = False
 
 
 class Stopping(Exception):

@@ -193,7 +193,9 @@ def _alone(query: Query, whole: Workload, directory: Directory) -> Workload:
     beside |= {f"{LATE}{s.name}": str(directory.root / "late" / s.name) for s in streams if s.late_rows}
     outputs = {query.name: whole.outputs[query.name], **beside}
     relations = tuple(r for r in whole.relations if r.name in query.relations)
-    return Workload(streams, (query,), outputs, 0, relations, replace(whole.config, sharing="off"))
+    return Workload(
+        streams, (query,), outputs, 0, relations, replace(whole.config, sharing="off", split="off")
+    )
 
 
 def _linked(source: Path, path: Path) -> None:

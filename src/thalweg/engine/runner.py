@@ -13,7 +13,7 @@ from thalweg.engine.accounting import accounted
 from thalweg.engine.arrivals import Arrival, Coming, Ground, ground_of
 from thalweg.engine.audience import Audience
 from thalweg.engine.blame import Blamed
-from thalweg.engine.chronicle import Chronicle, switch_of
+from thalweg.engine.chronicle import Chronicle, Reason, switch_of
 from thalweg.engine.commit import checked, committed, rows_read
 from thalweg.engine.culprits import culprits, failure_of
 from thalweg.engine.faults import reach
@@ -23,6 +23,7 @@ from thalweg.engine.mishaps import mishap
 from thalweg.engine.orders import Orders
 from thalweg.engine.planning import Before, Planning
 from thalweg.engine.progress import Attempt, BatchProgress, Stopping, progress_of
+from thalweg.engine.scaling import Scale, Scaling
 from thalweg.engine.stages import spark_job
 from thalweg.engine.task import Report, Task
 from thalweg.engine.turns import Turns
@@ -30,7 +31,7 @@ from thalweg.engine.workload import BAD, LATE, PlannerOf, Workload, without
 from thalweg.errors import StateError
 from thalweg.model.query import Query
 from thalweg.model.recorded import Failure
-from thalweg.optimizer.retiring import is_retired
+from thalweg.optimizer.retiring import goes_on, is_retired
 from thalweg.plan.graph import ended_now
 from thalweg.plan.members import base_of
 from thalweg.plan.nodes import Plan
@@ -61,11 +62,14 @@ class Runner:
         scan: str = "best",
         durable: bool = True,
     ) -> None:
-        self.directory, self.partitions, self.planning = directory, partitions, Planning(planner)
+        self.directory, self.planning = directory, Planning(planner)
+        self.scale = Scale(partitions)
+        self._scaling: Scaling | None = None
+        self.cores: Callable[[], int] = lambda: partitions
         self.exchange, self.scan = exchange, scan
         self.job = job or spark_job
         self.ledger = Ledger(directory, durable)
-        self._orders = Orders(directory, self.ledger, partitions, exchange, scan)
+        self._orders = Orders(directory, self.ledger, exchange, scan)
         self.manifest = self.ledger.latest()
         self.plan = self.ledger.plan_of(self.manifest)
         self.lives = lives.read(directory.queries, self.manifest.batch)
@@ -113,6 +117,11 @@ class Runner:
             self.turns.turn(False)
 
     @property
+    def partitions(self) -> int:
+        """How many hash ranges there are."""
+        return self.scale.partitions
+
+    @property
     def last(self) -> tuple[Manifest, Plan]:
         """The last batch that was committed, and the plan that it ran."""
         with self.turned:
@@ -146,7 +155,7 @@ class Runner:
             )
         done, failed = self._committed(frame, batch)
         self._orders.notice(done.reports)
-        self.planning.notice(done.plan, done.made, done.workload, self.manifest)
+        self.planning.notice(done.plan, done.made, done.workload, self.manifest, done.reports)
         with self.turned:
             before, self.manifest, self.plan, self._planned, self.lives = (
                 self.manifest,
@@ -163,6 +172,8 @@ class Runner:
         lives.forget(self.directory.queries, batch)
         seconds = time.perf_counter() - started
         self.chronicle.took(batch, seconds, rows_read(done.reports))
+        if not done.near:
+            self.scale.took(seconds, self.turns.last_pause)
         self.audience.tell(progress_of(before, done, seconds, failed))
         self.coming.passed({a.query.name for a in self._ground.arrivals})
 
@@ -170,16 +181,13 @@ class Runner:
         """Run a batch and commit it; as often as a query makes it fail, again without that one."""
         self._arrivals = self.coming.arrived(self.workload)
         workload, failed = self._taken(), tuple[Failure, ...]()
+        self._scaling = self.scale.follow(workload.config, self.cores)
         while True:
             try:
                 done = self._attempt(frame, batch, workload)
                 if done.lives != self.lives:
                     lives.write(self.directory.queries, batch, done.lives)
-                reason = self.planning.reason
-                if done.plan is not self.plan and (
-                    switch := switch_of(batch, self.plan, done.plan, reason, self._failed)
-                ):
-                    self.chronicle.note(switch, self.plan, done.plan, reason.known)
+                self._note(batch, done.plan)
                 live = set(self._orders.outputs(done.workload, done.plan).values())
                 return replace(
                     done, made=self.ledger.commit(self.manifest, done.made, self.fault, live)
@@ -189,6 +197,13 @@ class Runner:
                 found = culprits(self._by_name(e, workload), partial(self._trial, frame, batch, workload))
                 failed += self._stop(workload, found, batch)
                 workload = self._taken(workload)
+
+    def _note(self, batch: int, plan: Plan) -> None:
+        """Write down what a batch changes."""
+        reason = self.planning.reason if plan is not self.plan else Reason()
+        switch = switch_of(batch, self.plan, plan, reason, self._failed, self._scaling)
+        if switch is not None:
+            self.chronicle.note(switch, self.plan, plan, reason.known)
 
     def _attempt(self, frame: Any, batch: int, workload: Workload) -> Attempt:
         """Run a batch, as far as it can be done again."""
@@ -203,7 +218,7 @@ class Runner:
         reach("driver:after-job", self.fault)
         made = committed(self._counted(plan), task, plan, path.name, reports)
         made = accounted(self.directory.checkpoint, self.manifest, made, plan.streams, reports, task)
-        return Attempt(workload, plan, made, reports, self._lives_after(plan, workload, batch))
+        return Attempt(workload, plan, made, reports, self._lives_after(plan, workload, batch), task.near)
 
     def _trial(
         self, frame: Any, batch: int, workload: Workload, kept: Sequence[str], suspects: Sequence[str]
@@ -281,7 +296,7 @@ class Runner:
             return self.lives
         live = [q for q in plan.queries if not is_retired(q.name)]
         pools = {q.name: pools_of(plan, q.name) for q in live if q.into is None}
-        begins = {a.query.name: a.begins for a in self._ground.arrivals}
+        begins = self._following(live) | {a.query.name: a.begins for a in self._ground.arrivals}
         return lives.lived(
             self.lives,
             live,
@@ -292,6 +307,11 @@ class Runner:
             pools,
             begins,
         )
+
+    def _following(self, queries: Sequence[Query]) -> dict[str, Mapping[str, int | None]]:
+        """The beginnings of queries that go on with what others of their names were given."""
+        lived = {life.name: life.begins for life in self.lives if life.ended is None}
+        return {q.name: lived[q.name] for q in queries if q.name in lived and goes_on(self._ground.plan, q)}
 
     def _continuing(self, plan: Plan) -> set[str]:
         """The queries of a plan that the batch before had too, asking the same."""
@@ -317,7 +337,9 @@ class Runner:
 
     def _task(self, plan: Plan, path: Path, batch: int, workload: Workload) -> Task:
         counts = self.planning.attention.counts
-        return self._orders.task(plan, path, batch, workload, self.manifest, self._ground, counts, self.fault)
+        return self._orders.task(
+            plan, path, batch, workload, self.manifest, self._ground, self.partitions, counts, self.fault
+        )
 
 
 def pools_of(plan: Plan, query: str) -> tuple[str, ...]:

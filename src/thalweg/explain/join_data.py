@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from thalweg.explain.join_costs_text import all_plans, join_reason
@@ -10,6 +11,7 @@ from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
 from thalweg.explain.node_data import expected_data, hashed, measured_data, node_data
 from thalweg.optimizer.join_plans import Considered, JoinChoice
 from thalweg.plan.join_order import Meeting
+from thalweg.plan.nodes import Fragment
 from thalweg.statistics.known import Figure
 from thalweg.statistics.records import Heavy
 
@@ -95,7 +97,18 @@ def _partitioning(view: JoinView) -> dict[str, Any]:
             for n in axes
         ],
         "whole": [alias for alias, side in pairs if not side.route],
+        **_split(pairs),
     }
+
+
+def _split(pairs: Sequence[tuple[str, Fragment]]) -> dict[str, Any]:
+    """How many frequent values all partitions have: which inputs' rows are dealt out, and which are copied."""
+    found = [(alias, side.split) for alias, side in pairs if side.split is not None]
+    if not found:
+        return {}
+    dealt, copied = ([alias for alias, s in found if s.dealt is so] for so in (True, False))
+    first = found[0][1]
+    return {"split": {"values": len(first.hot), "dealt": dealt, "copied": copied, "gain": first.gain}}
 
 
 def _choice(view: JoinView, choice: JoinChoice) -> dict[str, Any]:

@@ -205,8 +205,20 @@ def shuffle_text(run: JoinRun, names: list[str]) -> str:
         ", ".join(spread),
         gathered,
         "a grid of partitions, each copied along what it has no column of" if is_grid else "",
+        _split(pairs),
     ]
     return "; ".join(filter(None, [*said, f"{joined(whole)} broadcast to every partition" if whole else ""]))
+
+
+def _split(pairs: list[tuple[str, NodeView]]) -> str:
+    """Which inputs have frequent values that all partitions have, and how."""
+    found = [(name, side.fragment.split) for name, side in pairs if side.fragment.split is not None]
+    if not found:
+        return ""
+    values, gain = len(found[0][1].hot), found[0][1].gain
+    one = f"{values} frequent value{'s' if values > 1 else ''} split over all partitions"
+    dealt, copied = (joined([n for n, s in found if s.dealt is so]) for so in (True, False))
+    return f"{one}, rows of {dealt} dealt out, of {copied} copied ({gain:.3g} times as fast expected)"
 
 
 def _routed(side: NodeView, axis: tuple[int, ...]) -> str:

@@ -190,7 +190,9 @@ FALLIBLE: Templates = {
     "TIMESTAMP_SECONDS": {1: lambda call: timestamp_of(call.args[0].operand, call.args[0].type)},
     "TIMESTAMP_MILLIS": {1: instant("TRY(TRY_CAST({0} AS BIGINT) * 1000)")},
     "TIMESTAMP_MICROS": {1: instant("TRY_CAST({0} AS BIGINT)")},
-    "FROM_UNIXTIME": {1: f"strftime({instant('TRY(TRY_CAST({0} AS BIGINT) * 1000000)')}, '%Y-%m-%d %H:%M:%S')"},
+    "FROM_UNIXTIME": {
+        1: f"strftime({instant('TRY(TRY_CAST({0} AS BIGINT) * 1000000)')}, '%Y-%m-%d %H:%M:%S')"
+    },
     "DATE_ADD": {2: "({0} + TRY_CAST({1} AS INTEGER))"},
     "DATE_SUB": {2: "({0} - TRY_CAST({1} AS INTEGER))"},
     "DATEDIFF": {2: "({0} - {1})"},

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from thalweg.errors import UsageError
+from thalweg.model.durations import DurationError, parse_duration
 
 N = TypeVar("N", int, float)
 
@@ -21,8 +22,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan.exchange": ("best", "always"),
     "plan.scan": ("best", "table"),
     "plan.sharing": ("best", "off", "all"),
+    "plan.split": ("best", "off", "all"),
     "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
 }
+AUTO = "auto"
+MOST_PARTITIONS = 10_000
+_LIMITS = re.compile(r"\s*(\d{1,5})\s*\.\.\s*(\d{1,5})\s*")
 _EARLY = re.compile(r"best|lap|eap[01]+")
 FEATURES = ("sparse", "tiling", "chains", "prefix", "slots", "search")
 KEYS = {
@@ -35,7 +40,10 @@ KEYS = {
     "plan.exchange": "best: a batch that makes few rows is worked on without an exchange; always: never so",
     "plan.scan": "best: one reader of a Parquet file computes while it reads; table: rows are read first, then computed with",
     "plan.sharing": "best: queries are computed together where that costs less; off: each alone; all: together wherever they can be",
-    "partitions": "hash ranges of state and parallel tasks; default: the cores of the Spark session",
+    "plan.split": "best: rows of joins with very frequent values are spread over all partitions where that costs less; off: never; all: always",
+    "partitions": "hash ranges of state and parallel tasks: a number, or auto (default), as scale.* say",
+    "scale.latency": "with partitions = auto: batches that take longer get more partitions; default: 5 seconds",
+    "scale.partitions": "with partitions = auto: the fewest and the most, as 2..8; default: 1 to the cores of the Spark session",
     "durable": "true: a batch is flushed to disk before it counts, so that a power cut loses nothing; false: never so",
     "trigger": "seconds between micro-batches; 0 runs them one after another",
     **{f"plan.windows.{f}": f"whether the plan `best` may use {f}: true or false" for f in FEATURES},
@@ -55,8 +63,11 @@ class Config:
     exchange: str = "best"
     sharing: str = "best"
     scan: str = "best"
+    split: str = "best"
     features_off: frozenset[str] = frozenset()
     partitions: int | None = None
+    latency: float = 5.0
+    limits: tuple[int, int] | None = None
     trigger: float = 0.0
     durable: bool = True
     given: tuple[tuple[str, str], ...] = field(default=())
@@ -87,7 +98,14 @@ def with_setting(config: Config, key: str, value: str) -> Config:
     if key in CHOICES:
         return replace(config, **{key.removeprefix("plan."): value.lower()})  # type: ignore[arg-type]
     if key == "partitions":
-        return replace(config, partitions=_number(key, value, int, 1, 10_000))
+        fixed = (
+            None if value.lower() == AUTO else _number(key, value, int, 1, MOST_PARTITIONS, f", or {AUTO}")
+        )
+        return replace(config, partitions=fixed)
+    if key == "scale.latency":
+        return replace(config, latency=_seconds(key, value))
+    if key == "scale.partitions":
+        return replace(config, limits=_limits(key, value))
     if key == "trigger":
         return replace(config, trigger=_number(key, value, float, 0, 1_000_000))
     if key == "durable":
@@ -99,14 +117,32 @@ def with_setting(config: Config, key: str, value: str) -> Config:
     )
 
 
-def _number(key: str, value: str, kind: type[N], least: float, most: float) -> N:
+def _number(key: str, value: str, kind: type[N], least: float, most: float, or_else: str = "") -> N:
     try:
         number = kind(value)
     except ValueError:
         number = kind(-1)
     if not least <= number <= most:
-        raise UsageError(f"{key} can't be {value!r}", f"use a number from {least} to {most}")
+        raise UsageError(f"{key} can't be {value!r}", f"use a number from {least} to {most}{or_else}")
     return number
+
+
+def _seconds(key: str, value: str) -> float:
+    try:
+        length = parse_duration(value)
+    except DurationError as e:
+        raise UsageError(f"{key} can't be {value!r}", e.hint or "write it as '5 seconds'") from None
+    if length.months or length.micros <= 0:
+        raise UsageError(f"{key} can't be {value!r}", "write it as '5 seconds'")
+    return length.micros / 1e6
+
+
+def _limits(key: str, value: str) -> tuple[int, int]:
+    found = _LIMITS.fullmatch(value)
+    low, high = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= low <= high <= MOST_PARTITIONS:
+        raise UsageError(f"{key} can't be {value!r}", "write the fewest and the most, as '2..8'")
+    return low, high
 
 
 def _flag(key: str, value: str) -> bool:

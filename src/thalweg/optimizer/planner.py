@@ -83,6 +83,11 @@ class WindowPlanner:
         """Whether queries are computed together."""
         return self.config.sharing
 
+    @property
+    def splitting(self) -> str:
+        """Whether frequent values are split over partitions."""
+        return self.config.split
+
     def apart(self, query: Query) -> float:
         """The cost of a join query alone, per second of stream."""
         return self._cheapest(query, join_statistics(self.known, query)) + alone_cost(self.known, query)

@@ -1,6 +1,7 @@
 """A query that another one of its name takes the place of: it goes on, under a name of its own, for what begins before the new one does.
 
-So each window instance and each instant comes whole from one of the two.
+So each window instance and each instant comes whole from one of the two. Where the new one needs nothing but what is computed for the old
+one, it begins with the first that was not given out.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from thalweg.model.query import Query
 from thalweg.model.target import Files
 from thalweg.optimizer.join_nodes import first_whole, starts_of
+from thalweg.plan.core import covers
 from thalweg.plan.nodes import Emission, Plan
 
 MARK = "~"
@@ -37,6 +39,15 @@ def retired_names(plan: Plan, live: Iterable[Query], sources: Iterable[str]) -> 
     names, there = {q.name for q in live}, set(sources)
     found = [q for q in plan.queries if is_retired(q.name) and replaced_name(q.name) in names]
     return frozenset(q.name for q in found if {*q.streams, *q.relations} <= there)
+
+
+def goes_on(plan: Plan, query: Query) -> bool:
+    """Whether a query is given what the one of its name was given in a plan: it asks the same, or needs nothing else. Members of a pool
+    are known to it by what they ask."""
+    before = plan.find(query.name)
+    if before is None or before.meaning == query.meaning:
+        return before is not None
+    return covers(before, query) and all(e.bit is None for e in plan.given_to(query.name))
 
 
 def retire(

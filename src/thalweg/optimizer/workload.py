@@ -13,7 +13,8 @@ from thalweg.optimizer.groups import Costs
 from thalweg.optimizer.join_nodes import Choices
 from thalweg.optimizer.pooling import Surroundings, pooled_joins
 from thalweg.optimizer.pools import Prices
-from thalweg.optimizer.retiring import retire, retired_names
+from thalweg.optimizer.retiring import goes_on, retire, retired_names
+from thalweg.optimizer.splitting import split
 from thalweg.optimizer.sub_joins import Facts, shared
 from thalweg.optimizer.window_nodes import window_nodes
 from thalweg.optimizer.window_pools import WindowPrices, placed_windows
@@ -35,6 +36,10 @@ class Planner(Costs, Choices, Prices, WindowPrices, Protocol):
     @property
     def sharing(self) -> str:
         """Whether queries are computed together: by cost (`best`), wherever they can be (`all`), or never (`off`)."""
+
+    @property
+    def splitting(self) -> str:
+        """Whether frequent values of joins are split over partitions: by cost (`best`), all of them (`all`), or none (`off`)."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +69,9 @@ class Draft:
 
 
 def continued(draft: Draft) -> Draft:
-    """What the same query was given before, it is given on, unless that has come to its end."""
+    """What the same query was given before, or one that it follows, it is given on, unless that has come to its end."""
     before = {q.name: q for q in draft.old.queries}
-    same = frozenset(
-        q.name for q in draft.queries if q.name in before and before[q.name].meaning == q.meaning
-    )
+    same = frozenset(q.name for q in draft.queries if goes_on(draft.old, q))
     sources = [*(s.name for s in draft.streams), *(r.name for r in draft.relations)]
     leaving = retired_names(draft.old, draft.queries, sources)
     kept = tuple(
@@ -176,6 +179,12 @@ def sub_joins(draft: Draft) -> Draft:
     return replace(draft, plan=shared(draft.plan, facts))
 
 
+def splits(draft: Draft) -> Draft:
+    """Rows of frequent values are spread over all partitions."""
+    planner = draft.planner
+    return replace(draft, plan=split(draft.plan, planner.known, planner.partitions, planner.splitting))
+
+
 STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
     ("continue", continued),  # first: what goes on is not planned
     ("windows", windows),  # before joins: a join may use what windows lift anyway
@@ -184,7 +193,8 @@ STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
     ("merge", merged),  # after all planning: nodes of any origin may be the same
     ("prune", without_unused),  # only now is it known what is used
     ("sets", chosen_rows),  # only now: who is in a pool is who is given something of it
-    ("sub-joins", sub_joins),  # last: they follow from the joins that are there
+    ("sub-joins", sub_joins),  # they follow from the joins that are there
+    ("split", splits),  # last: how rows are spread changes nothing of what is kept and computed
 )
 
 

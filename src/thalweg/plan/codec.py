@@ -26,6 +26,7 @@ from thalweg.model.stream import Column, Relation, Stream, View
 from thalweg.model.target import TARGETS
 from thalweg.model.windows import NamedWindow, Window
 from thalweg.plan.change import PlanChange
+from thalweg.plan.grid import Split
 from thalweg.plan.join_order import Meeting
 from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan, Resting, Room
 from thalweg.plan.pieces import Pieces
@@ -57,6 +58,7 @@ _NODES = (
     PlanChange,
     Resting,
     Room,
+    Split,
     SubJoin,
     Equated,
 )

@@ -66,6 +66,13 @@ def ended_now(plan: Plan, name: str) -> Plan:
     )
 
 
+def cut_anew(old: Plan, new: Plan) -> frozenset[str]:
+    """What is spread over partitions in another way than before: fragments of which other values are split, and the joins that read them."""
+    before = {f.id: f.split for f in old.fragments}
+    moved = frozenset(f.id for f in new.fragments if before.get(f.id) != f.split)
+    return moved | {j.id for j in new.joins if not moved.isdisjoint(j.sides)} if moved else moved
+
+
 def _read_parts(plan: Plan, joins: Iterable[Join]) -> dict[str, set[str]]:
     """The parts that somebody reads of each node that is used."""
     read: dict[str, set[str]] = {}

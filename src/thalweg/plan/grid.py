@@ -7,12 +7,15 @@ every place gets a copy. So partners meet in exactly one partition after a singl
     six partitions as 3 x 2      hash of k:  0   .  .     a goes by k to one line, c by j to one column,
                                              1   .  .     b by both to one place
                                              2   .  .
+
+A value that very many rows have may be split where there is one axis: it has all partitions. In one input of the join its rows are dealt
+out to them, in the others they are copied to each, so that partners still meet in exactly one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -51,17 +54,54 @@ def _grids(axes: int, partitions: int) -> Iterator[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
+class Split:
+    """Frequent values, by their hashes, that all partitions have: rows with one of them are `dealt` out, or else copied to each.
+
+    The slowest partition is expected to take so many times less as `gain` says.
+    """
+
+    hot: tuple[int, ...]
+    dealt: bool
+    gain: float = field(default=1.0, compare=False)
+
+
+HOT = -1
+"""Where rows go of which the place is not found by their value."""
+
+
+@dataclass(frozen=True)
 class Cut:
     """How the rows of one name are spread over partitions: per axis the columns by whose hash a row finds its place, or None where
     it is copied to all. No axis at all: every partition has every row. `pattern` is needed where there are several axes.
-    With a `place` all rows are in one partition."""
+    With a `place` all rows are in one partition. Where there is one axis some values may be `split`."""
 
     axes: tuple[tuple[str, ...] | None, ...] = ()
     pattern: Pattern = ()
     place: int | None = None
+    split: Split | None = None
 
-    def sql(self, partitions: int) -> str:
-        """The first partition that a row goes to."""
+    def sql(self, partitions: int, hot: str = str(HOT)) -> str:
+        """The first partition that a row goes to; for values that are split as it is said.
+
+        >>> Cut((("k",),), split=Split((7,), True)).sql(2)
+        'CASE WHEN hash(k) IN (7::UBIGINT) THEN -1 ELSE CAST(((hash(k) >> 32) * 2) >> 32 AS INTEGER) END'
+        """
+        if self.split is not None and partitions > 1:
+            return f"CASE WHEN {self.hot_sql} THEN {hot} ELSE {self._routed(partitions)} END"
+        return self._routed(partitions)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the one axis."""
+        return self.axes[0] or ()
+
+    @property
+    def hot_sql(self) -> str:
+        """Whether a row has a value that is split."""
+        hot = () if self.split is None else self.split.hot
+        return f"hash({', '.join(self.columns)}) IN ({', '.join(f'{h}::UBIGINT' for h in hot)})"
+
+    def _routed(self, partitions: int) -> str:
         if self.place is not None:
             return str(self.place % partitions)
         terms = [

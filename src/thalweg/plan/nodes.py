@@ -20,7 +20,7 @@ from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
-from thalweg.plan.grid import Cut, Pattern
+from thalweg.plan.grid import Cut, Pattern, Split
 from thalweg.plan.groups import CELLED, Group
 from thalweg.plan.join_order import Order
 from thalweg.plan.pieces import Pieces
@@ -54,6 +54,7 @@ class Fragment:
     Partial aggregates for a pool of windows have the query-set as their last columns, in so many `words` of 64 bits; or the cell as one.
     Rows of a commons, which many pools join by whatever columns, are in one partition, that of its `place`; their query-sets stand
     beside the columns, in so many words of 64 bits as `common` says, and each pool has a `Room` in them.
+    Which values are `split` over all partitions is no part of the meaning: where that changes, state is cut anew.
     State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
     """
 
@@ -79,6 +80,7 @@ class Fragment:
     words: int = 0
     common: int = 0
     place: int | None = None
+    split: Split | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,6 +129,7 @@ class Fragment:
         return Cut(
             tuple(None if a is None else tuple(f'"c{i}"' for i in a) or empty for a in self.route),
             self.pattern,
+            split=self.split,
         )
 
 
@@ -338,6 +341,10 @@ class Plan:
     def query(self, name: str) -> Query:
         """The query of a name."""
         return self._queries[name]
+
+    def find(self, name: str) -> Query | None:
+        """The query of a name, if there is one."""
+        return self._queries.get(name)
 
     def stream(self, name: str) -> Stream:
         """The stream of a name."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from thalweg.model.durations import parse_duration
 from thalweg.model.paths import refused_path
 from thalweg.model.query import WINDOW_COLUMNS
 from thalweg.model.stream import FILE_FORMATS, PUSH, Column, Relation, Stream
-from thalweg.sql.durations import parse_duration
 from thalweg.sql.source import Source, Span, suggestion
 
 T = TypeVar("T")

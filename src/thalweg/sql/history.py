@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from thalweg.model.durations import DurationError, parse_duration
 from thalweg.model.query import ALL
 from thalweg.sql.declarations import OptionError, OptionSyntax
-from thalweg.sql.durations import DurationError, parse_duration
 from thalweg.sql.source import Source, suggestion
 
 HINT = "write history = 'all', or a length of event time, like '2 hours'"

@@ -13,10 +13,10 @@ from itertools import permutations, product
 from sqlglot import exp
 
 from thalweg.expr.nodes import Call, Column, Expr, Literal
+from thalweg.model.durations import LONGEST, DurationError, parse_duration
 from thalweg.model.query import RANGE, TUMBLE, joined_name
 from thalweg.model.stream import Stream
 from thalweg.model.windows import UNITS
-from thalweg.sql.durations import LONGEST, DurationError, parse_duration
 from thalweg.sql.inputs import NO_WINDOW, Input, no_window
 from thalweg.sql.join_conditions import JoinConditions
 from thalweg.sql.refusals import table_references

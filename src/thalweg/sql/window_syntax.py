@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from thalweg.sql.durations import DurationError, is_unit, parse_duration
+from thalweg.model.durations import DurationError, is_unit, parse_duration
 from thalweg.sql.nodes import Duration, Misparse, WindowCall, WindowSet
 
 _FUNCTIONS = {"TUMBLE", "HOP", "WINDOW", "TUMBLINGWINDOW", "HOPPINGWINDOW"}

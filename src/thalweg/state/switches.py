@@ -25,8 +25,9 @@ class Switch:
     """A change of the plan, in force from `batch` on.
 
     Names of queries that were created, dropped, replaced, failed (with what they met), and planned again; `why` those were planned
-    again, and what was set. Costs are as EXPLAIN has them, before and after: hash-table updates a batch for windows, milliseconds a second
-    of stream for joins. `before_ms` and `after_ms` are the median times of the batches with rows next to it, None where there were none.
+    again, what was set, how the number of partitions changed, and which values are split over them. Costs are as EXPLAIN has them, before
+    and after: hash-table updates a batch for windows, milliseconds a second of stream for joins. `before_ms` and `after_ms` are the
+    median times of the batches with rows next to it, None where there were none.
     """
 
     batch: int
@@ -38,6 +39,8 @@ class Switch:
     replanned: tuple[str, ...] = ()
     why: str = ""
     settings: tuple[str, ...] = ()
+    scaled: str = ""
+    split: str = ""
     updates: tuple[float, float] = (0.0, 0.0)
     join_ms: tuple[float, float] = (0.0, 0.0)
     before_ms: float | None = None
@@ -57,9 +60,8 @@ class Switch:
             ("failed", self.failed),
         )
         told = [f"{word} {', '.join(names)}" for word, names in (*parts, ("set", self.settings)) if names]
-        return "; ".join(
-            [*told, *([f"planned {', '.join(self.replanned)} anew ({self.why})"] if self.replanned else [])]
-        )
+        planned = [f"planned {', '.join(self.replanned)} anew ({self.why})"] if self.replanned else []
+        return "; ".join([*told, *planned, *(words for words in (self.scaled, self.split) if words)])
 
 
 Switches = tuple[Switch, ...]

@@ -135,13 +135,14 @@ class LocalSession(Session):
 
     def __init__(self, dir: Path, partitions: int = 2, logged: bool = False) -> None:
         super().__init__(dir, settings={"partitions": str(partitions)})
-        self._logged = logged
+        self._logged, self._cores = logged, partitions
 
     def begin(self) -> None:
         """Hold the directory, and finish what a crash interrupted."""
         with self._declarations.lock:
             runner = self.runner
             runner.job, runner.audience = local_job, Audience(self.listeners)
+            runner.cores = lambda: self._cores
             self.directory.checkpoint.mkdir(exist_ok=True)
             (self.directory.checkpoint / "metadata").touch()
             self._begin(runner)

@@ -3,7 +3,7 @@
 import pytest
 from sql_support import bound
 
-from thalweg.sql.durations import DurationError, Length, parse_duration
+from thalweg.model.durations import DurationError, Length, parse_duration
 
 SECOND = 1_000_000
 TEXTS = [

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.engine.task import Control, Handover
+from thalweg.plan.grid import HOT, Split
 from thalweg.state.records import dumps, loads
 
 BUCKET_DDL = "partition int, fragment string, data binary"
@@ -39,10 +41,22 @@ class Sender:
     partitions: int
     rows: list[tuple[int, str, bytes]] = field(default_factory=list)
 
-    def table(self, fragment: str, table: pa.Table, copies: Sequence[int] = (0,)) -> None:
-        """Split a table by its column "p" and send each piece to that partition, and to those so far from it."""
+    def table(
+        self, fragment: str, table: pa.Table, copies: Sequence[int] = (0,), split: Split | None = None
+    ) -> None:
+        """Cut a table by its column "p" and send each piece to that partition, and to those so far from it.
+
+        Rows of values that are split go to all partitions, each row to one of them or to each.
+        """
         where = table.column("p").combine_chunks() if self.partitions > 1 else None
         table = table.drop_columns(["p"])
+        if where is not None and split is not None:
+            if split.dealt:
+                where = dealt(where, self.partitions)
+            else:
+                for chunk in _cut(table.filter(pc.equal(where, HOT))):
+                    data = pack(chunk)
+                    self.rows.extend((p, fragment, data) for p in range(self.partitions))
         for p in range(self.partitions):
             piece = table if where is None else table.filter(pc.equal(where, p))
             for chunk in _cut(piece):
@@ -67,6 +81,18 @@ class Sender:
 
     def _batch(self, start: int, end: int) -> pa.RecordBatch:
         return as_batch(self.rows[start:end])
+
+
+def dealt(where: pa.Array, partitions: int) -> pa.Array:
+    """Partitions of rows, where those that have none are dealt out to all in turn: not always from the first on.
+
+    >>> dealt(pa.array([0, HOT, HOT, 1, HOT], pa.int32()), 2).to_pylist()
+    [0, 0, 1, 1, 0]
+    """
+    places = where.to_numpy().copy()
+    some = np.flatnonzero(places == HOT)
+    places[some] = (np.arange(len(some)) + len(places) - len(some)) % partitions
+    return pa.array(places)
 
 
 def as_batch(rows: Sequence[tuple[int, str, bytes]]) -> pa.RecordBatch:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from thalweg.connectors.shared import Part
 from thalweg.engine.task import Task
 from thalweg.model.query import Query
 from thalweg.plan.core import core
+from thalweg.plan.graph import cut_anew
+from thalweg.plan.grid import Split
 from thalweg.plan.nodes import Emission, Fragment, Join, Plan
 from thalweg.plan.pool import numbered, shown_columns
 from thalweg.plan.shape import Shape, shape_of
 from thalweg.state.history import manifest_at
 from thalweg.state.manifest import Manifest
-from thalweg.state.plans import plan_at
+from thalweg.state.plans import known_plan, plan_at
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,26 @@ def _shown(query: Query) -> dict[str, str]:
 def _parts(plan: Plan, join: Join) -> dict[str, Part]:
     found = {e.query: e.bit or 0 for e in plan.users(join.id)}
     return {query: Part(bit, shown_columns(join.asked, plan.query(query))) for query, bit in found.items()}
+
+
+@dataclass(frozen=True)
+class Recut:
+    """What is to be cut anew, and which values were split before, by id."""
+
+    ids: frozenset[str] = frozenset()
+    splits: Mapping[str, Split] = field(default_factory=dict)
+
+
+def recut(task: Task, before: Manifest) -> Recut:
+    """How the plan of a batch spreads rows in another way than that of the batch before."""
+    return _recut(str(Path(task.plan).with_name(before.plan)) if before.plan else "", task.plan)
+
+
+@lru_cache(maxsize=8)
+def _recut(before: str, now: str) -> Recut:
+    plan = compiled(now).plan
+    old = Plan() if not before else plan if before == now else known_plan(Path(before))
+    return Recut(cut_anew(old, plan), {f.id: f.split for f in old.fragments if f.split is not None})
 
 
 def manifest(task: Task) -> Manifest:

@@ -245,7 +245,7 @@ class _StreamIngest:
         )
         if fragment.early:
             self.facts.made[fragment.id] = Made(table.num_rows, len(pc.unique(table.column("slot"))))
-        self.sender.table(fragment.id, table, fragment.cut.copies(partitions))
+        self.sender.table(fragment.id, table, fragment.cut.copies(partitions), fragment.split)
         if self.task.look and fragment.counted:
             self.facts.sides[fragment.id] = (
                 *self.facts.sides.get(fragment.id, ()),

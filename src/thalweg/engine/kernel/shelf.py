@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.engine.faults import reach
+from thalweg.engine.kernel.compiled import recut
 from thalweg.engine.kernel.connection import HASH, Tables, query
 from thalweg.engine.task import Notes, Task
 from thalweg.plan.grid import Cut
@@ -26,6 +29,7 @@ class Shelf:
 
     def __init__(self, task: Task, report: Notes, before: Manifest) -> None:
         self.task, self.report, self.before = task, report, before
+        self._recut = recut(task, before)
 
     def files(self, id: str, oldest: int = LOWEST) -> list[StateFile]:
         """The files of this very hash range."""
@@ -52,15 +56,31 @@ class Shelf:
         return any(self._is_foreign(f) for f in self._named(id))
 
     def foreign(self, id: str, cut: Cut) -> list[pa.Table]:
-        """Rows that belong here in files that were cut by another parallelism or another hash; of copies one is read."""
-        part, parts = self.report.part, self.task.partitions
+        """Rows that belong here in files that were cut in another way than now; of copies one is read."""
+        return self._belonging(id, [f for f in self._named(id) if self._is_foreign(f)], cut)
+
+    def all_of(self, id: str, cut: Cut) -> list[pa.Table]:
+        """Rows of a name that belong here when they are cut in some way, whatever way they are cut in."""
+        if self._recut.splits.get(id) == cut.split:
+            return [*self.tables(id), *self.foreign(id, cut)]
+        return self._belonging(id, self._named(id), cut)
+
+    def _belonging(self, id: str, files: Sequence[StateFile], cut: Cut) -> list[pa.Table]:
+        part, parts, old = (
+            self.report.part,
+            self.task.partitions,
+            replace(cut, split=self._recut.splits.get(id)),
+        )
         home = cut.home(part, parts)
         if home is None:
             return []
-        anywhere = self.before.hash != HASH or not cut.nests
-        files = [f for f in self._named(id) if self._is_foreign(f) and cut.home(f.part, f.parts) == f.part]
+        anywhere = (
+            self.before.hash != HASH or not cut.nests or cut.split != old.split or cut.split is not None
+        )
         return [
-            self._own_rows(f, cut.sql(parts), home) for f in files if anywhere or overlaps(f, part, parts)
+            self._own_rows(f, old, cut, home)
+            for f in files
+            if cut.home(f.part, f.parts) == f.part and (anywhere or overlaps(f, part, parts))
         ]
 
     def keep(
@@ -116,12 +136,39 @@ class Shelf:
         return self.before.of(id)
 
     def _is_foreign(self, file: StateFile) -> bool:
-        return file.parts != self.task.partitions or self.before.hash != HASH
+        is_other = file.parts != self.task.partitions or self.before.hash != HASH
+        return is_other or file.fragment in self._recut.ids
 
-    def _own_rows(self, file: StateFile, cut: str, home: int) -> pa.Table:
+    def _own_rows(self, file: StateFile, old: Cut, cut: Cut, home: int) -> pa.Table:
+        """The rows of a file that belong here. Those of a value that is split now are dealt out by their number in the file."""
+        table, parts = self.read(file), self.task.partitions
+        numbers = pa.array(np.arange(table.num_rows))
+        is_dealt = cut.split is not None and cut.split.dealt
         with Tables() as tables:
-            tables.offer("foreign", self.read(file))
-            return query(f'SELECT * FROM "foreign" WHERE {cut} = {home}')
+            tables.offer("foreign", table.append_column("__n", numbers))
+            place = cut.sql(parts, f'"__n" % {parts}' if is_dealt else str(home))
+            once = self._once(file, old, tables)
+            return query(f'SELECT * EXCLUDE ("__n") FROM "foreign" WHERE {place} = {home} AND {once}')
+
+    def _once(self, file: StateFile, old: Cut, tables: Tables) -> str:
+        """Whether a row of a file is no copy of one in the first hash range, which has all that was copied.
+
+        By another hash than now values were split that are not known any more: they are those that the first hash range has too.
+        """
+        if old.split is None or old.split.dealt or file.part == 0:
+            return "TRUE"
+        if self.before.hash == HASH:
+            return f"NOT ({old.hot_sql})"
+        first = [
+            self.read(f).select([c.strip('"') for c in old.columns])
+            for f in self._named(file.fragment)
+            if f.part == 0
+        ]
+        if not first:
+            return "TRUE"
+        tables.offer("first", stack(first))
+        alike = " AND ".join(f'"first".{c} = "foreign".{c}' for c in old.columns)
+        return f'NOT EXISTS (FROM "first" WHERE {alike})'
 
 
 def stack(tables: list[pa.Table]) -> pa.Table:

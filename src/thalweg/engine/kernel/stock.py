@@ -68,7 +68,7 @@ class Stock:
         """What an aggregation set that takes over from rows begins with."""
         if fragment.origin is None or not self.shelf.begins(fragment.id):
             return []
-        rows = [*self.shelf.tables(fragment.origin), *self.shelf.foreign(fragment.origin, fragment.cut)]
+        rows = self.shelf.all_of(fragment.origin, fragment.cut)
         ones = [
             t.append_column(COUNTED.name, pa.array(np.ones(t.num_rows, np.int64))) for t in rows if t.num_rows
         ]

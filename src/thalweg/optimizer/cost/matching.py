@@ -35,6 +35,16 @@ class Matching:
             known = self._shares[inputs] = _share([self.values[n] for n in inputs])
         return known
 
+    def frequent(self, inputs: frozenset[int]) -> dict[int, float]:
+        """Which part of the combinations that have one value each frequent value has.
+
+        >>> hot = Values(1000, ((7, 0.3),))
+        >>> {v: round(share, 3) for v, share in Matching({0: hot, 1: hot}, {}).frequent(frozenset({0, 1})).items()}
+        {7: 0.995}
+        """
+        whole, found = self.share(inputs), _frequent([self.values[n] for n in inputs])
+        return {value: share / whole for value, share in found.items()} if whole else {}
+
     def kept(self, number: int, before: tuple[int, ...]) -> float:
         """Which part of the combinations of an input with those before it is left: those that were not equated with each other yet are now.
 
@@ -81,15 +91,25 @@ def _share(values: list[Values]) -> float:
     if not any(v.heavy for v in values):
         counts = [max(v.count, 1.0) for v in values]
         return min(counts) / prod(counts)
-    known = [dict(v.heavy) for v in values]
-    rest = [max(1.0 - sum(k.values()), 0.0) for k in known]
-    others = [max(v.count - len(k), 1.0) for v, k in zip(values, known, strict=True)]
+    rest, others = _rest(values)
+    alike = min(others) * prod(r / n for r, n in zip(rest, others, strict=True))
+    return sum(_frequent(values).values()) + alike
+
+
+def _rest(values: list[Values]) -> tuple[list[float], list[float]]:
+    """Of each input the share of rows that have no frequent value, and how many values these have."""
+    rest = [max(1.0 - sum(share for _, share in v.heavy), 0.0) for v in values]
+    return rest, [max(v.count - len(v.heavy), 1.0) for v in values]
+
+
+def _frequent(values: list[Values]) -> dict[int, float]:
+    """By value that is frequent in some input, which part of all combinations have it."""
+    (rest, others), known = _rest(values), [dict(v.heavy) for v in values]
     most = max(others)
-    frequent = sum(
-        prod(k.get(value, r / most) for k, r in zip(known, rest, strict=True))
+    return {
+        value: prod(k.get(value, r / most) for k, r in zip(known, rest, strict=True))
         for value in frozenset[int]().union(*known)
-    )
-    return frequent + min(others) * prod(r / n for r, n in zip(rest, others, strict=True))
+    }
 
 
 def evened(values: Values, rows: float) -> Values:

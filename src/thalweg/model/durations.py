@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 
 from thalweg.model.windows import UNITS
-from thalweg.sql.source import did_you_mean
 
 MICROS: dict[str, int] = dict(UNITS) | {"week": 7 * dict(UNITS)["day"]}
 MONTHS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
@@ -70,10 +70,10 @@ def unit_name(word: str) -> str:
         unit = SHORT.get(name, name)
         if unit in MICROS or unit in MONTHS:
             return unit
-    near = did_you_mean(low, [*MICROS, *MONTHS])
+    near = get_close_matches(low, [*MICROS, *MONTHS], n=1, cutoff=0.7)
     raise DurationError(
         f"{word!r} is not a unit of time",
-        f"did you mean {near}?" if near else f"write one of {', '.join(MICROS)}",
+        f"did you mean {near[0]}?" if near else f"write one of {', '.join(MICROS)}",
     )
 
 
