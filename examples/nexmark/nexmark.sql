@@ -76,3 +76,45 @@ CREATE QUERY q17 AS
     COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids, MIN(price) AS min_price, MAX(price) AS max_price, AVG(price) AS avg_price,
     SUM(price) AS sum_price
   FROM bid GROUP BY auction, TUMBLE '1 day';
+
+-- Queries over queries. q5 is word for word: the auctions with the most bids in a window that hops.
+CREATE QUERY q5 AS
+  SELECT AuctionBids.auction, AuctionBids.num
+  FROM (
+    SELECT auction, count(*) AS num, window_start AS starttime, window_end AS endtime
+    FROM TABLE(HOP(TABLE bid, DESCRIPTOR(dateTime), INTERVAL '2' SECOND, INTERVAL '10' SECOND))
+    GROUP BY auction, window_start, window_end
+  ) AS AuctionBids
+  JOIN (
+    SELECT max(CountBids.num) AS maxn, CountBids.starttime, CountBids.endtime
+    FROM (
+      SELECT count(*) AS num, window_start AS starttime, window_end AS endtime
+      FROM TABLE(HOP(TABLE bid, DESCRIPTOR(dateTime), INTERVAL '2' SECOND, INTERVAL '10' SECOND))
+      GROUP BY auction, window_start, window_end
+    ) AS CountBids
+    GROUP BY CountBids.starttime, CountBids.endtime
+  ) AS MaxBids
+  ON AuctionBids.starttime = MaxBids.starttime AND AuctionBids.endtime = MaxBids.endtime AND AuctionBids.num >= MaxBids.maxn;
+
+-- The highest bids of a window: bids wait ten seconds for the end of theirs, and it for them.
+CREATE QUERY q7 AS
+  SELECT B.auction, B.price, B.bidder, B.dateTime, B.extra
+  FROM bid B [RANGE 10 SECONDS]
+  JOIN (
+    SELECT MAX(price) AS maxprice, window_end as dateTime
+    FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(dateTime), INTERVAL '10' SECOND))
+    GROUP BY window_start, window_end
+  ) B1 [RANGE 10 SECONDS]
+  ON B.price = B1.maxprice
+  WHERE B.dateTime BETWEEN B1.dateTime - INTERVAL '10' SECOND AND B1.dateTime;
+
+-- The mean of the highest bids of a category's auctions, as it stands at the end of each day.
+CREATE QUERY q4 AS
+  SELECT Q.category, AVG(Q.final) AS mean, Q.window_end
+  FROM (
+    SELECT MAX(B.price) AS final, A.category
+    FROM auction A [UNBOUNDED], bid B [UNBOUNDED]
+    WHERE A.id = B.auction AND B.dateTime BETWEEN A.dateTime AND A.expires
+    GROUP BY A.id, A.category EVERY 1 DAY
+  ) Q
+  GROUP BY Q.category, Q.window_end;

@@ -19,6 +19,7 @@ from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference import late_rows, reference
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
+from thalweg.testing.reference_nesting import Data, reference_any
 
 SECOND = 1_000_000
 SQL = """
@@ -37,6 +38,17 @@ CREATE QUERY groups AS SELECT s.k, COUNT(*) AS n, MAX(r.v) AS high, SUM(s.v * r.
 CREATE QUERY changes AS SELECT s.k, MAX(s.v) AS high, COUNT(*) AS n
   FROM s [RANGE 4 SECONDS], r [RANGE 2 SECONDS] WHERE s.k = r.k AND s.v % 9 = 4 GROUP BY s.k EVERY 2 SECONDS EMIT CHANGES;
 CREATE QUERY windows AS SELECT k, window_end, COUNT(*) AS n FROM s GROUP BY k, TUMBLE '2 seconds';
+"""
+
+
+NESTED = """
+CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (time = 'at', watermark = '2 seconds');
+CREATE VIEW counts AS SELECT k, window_end, COUNT(*) AS n, MAX(v) AS high FROM s GROUP BY k, TUMBLE '2 seconds';
+CREATE QUERY most AS WITH m AS (SELECT window_end, MAX(high) AS top FROM counts GROUP BY window_end)
+  SELECT c.k, c.n, c.window_end FROM counts AS c JOIN m ON c.window_end = m.window_end AND c.high >= m.top;
+CREATE QUERY means AS SELECT window_end, SUM(pairs) AS total FROM
+  (SELECT x.k, COUNT(*) AS pairs FROM s AS x [RANGE 2 SECONDS], counts AS c [RANGE 4 SECONDS] WHERE x.k = c.k GROUP BY x.k EVERY 2 SECONDS)
+  GROUP BY HOP '6 seconds' BY '2 seconds';
 """
 
 
@@ -202,3 +214,15 @@ def test_a_directory_made_anew_has_nothing_of_the_old_one(tmp_path: Path) -> Non
             compare(engine.results(query), reference(query, engine.streams[0], tables))
         shutil.rmtree(tmp_path / "run")
         shutil.rmtree(tmp_path / "in")
+
+
+@pytest.mark.parametrize("point", [p for p in POINTS if "bad" not in p])
+def test_crash_at_every_point_of_queries_over_queries(point: str, tmp_path: Path) -> None:
+    engine = engine_at(tmp_path, NESTED)
+    stream, tables = engine.streams[0], batches()
+    chunks = [[("s", str(p))] for p in write_batches(tmp_path / "in" / "s", stream, tables)]
+    assert sum([feed(engine, some, point) for some in chunks]) > 0 or "finish:" in point
+    for query in engine.queries:
+        expected = reference_any(query, Data({"s": stream}, [{"s": t} for t in tables]))
+        assert expected.num_rows > 3
+        compare(engine.results(query), expected)

@@ -15,7 +15,11 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "nexmark" / "nexmark.sql"
 NAMES = ("person", "auction", "bid")
 EVENTS, RATE = 4000, 0.01  # some days
 BID = "(SELECT *, md5(url) AS extra FROM bid)"
-HOUR = "time_bucket(INTERVAL 1 HOUR, {}.ts)"
+HALF = "time_bucket(INTERVAL 12 HOUR, {}.ts)"  # stands for ten seconds, as there are few events
+LAST = "least((SELECT max(ts) FROM auction), (SELECT max(ts) FROM bid))"
+COUNTED = """SELECT auction, e, count(*) AS n, max(count(*)) OVER (PARTITION BY e) AS most
+  FROM bid, range(TIMESTAMP '1970-01-01', (SELECT max(ts) FROM bid) + INTERVAL 1 SECOND, INTERVAL 3 HOUR) AS r(e)
+  WHERE ts < e AND ts >= e - INTERVAL 12 HOUR GROUP BY auction, e"""
 RANKS = "count(*) AS n, count(*) FILTER (WHERE price < 10000) AS low"
 DAYS = "WHERE date_trunc('day', ts) < (SELECT date_trunc('day', max(ts)) FROM bid)"
 NUMBER = r"regexp_extract(url, '(&|^)channel_id=([^&]*)', 2)"
@@ -24,7 +28,10 @@ DEFINED = {
     "q1": f"SELECT auction, bidder, 0.908 * price, ts, extra FROM {BID}",
     "q2": "SELECT auction, price FROM bid WHERE auction % 123 = 0",
     "q3": "SELECT p.name, city, state, a.id FROM auction a JOIN person p ON seller = p.id WHERE category = 10 AND state IN ('OR', 'ID', 'CA')",
-    "q8": f"SELECT DISTINCT p.id, name, {HOUR.format('p')} + INTERVAL 1 HOUR FROM person p JOIN auction a ON seller = p.id AND {HOUR.format('p')} = {HOUR.format('a')} WHERE {HOUR.format('p')} + INTERVAL 1 HOUR <= least((SELECT max(ts) FROM person), (SELECT max(ts) FROM auction))",
+    "q4": f"SELECT category, avg(final), d FROM (SELECT a.id, category, d, max(price) AS final FROM auction a JOIN bid b ON auction = a.id AND b.ts BETWEEN a.ts AND expires, range(TIMESTAMP '1970-01-01', {LAST} + INTERVAL 1 SECOND, INTERVAL 1 DAY) AS r(d) WHERE a.ts < d AND b.ts < d GROUP BY a.id, category, d) GROUP BY category, d",
+    "q5": f"SELECT auction, n FROM ({COUNTED}) WHERE n = most",
+    "q7": f"SELECT b.auction, b.price, b.bidder, b.ts, b.extra FROM {BID} b JOIN (SELECT {HALF.format('bid')} + INTERVAL 12 HOUR AS e, max(price) AS top FROM bid GROUP BY e) m ON price = top AND ts BETWEEN e - INTERVAL 12 HOUR AND e WHERE e <= (SELECT max(ts) FROM bid)",
+    "q8": f"SELECT DISTINCT p.id, name, {HALF.format('p')} + INTERVAL 12 HOUR FROM person p JOIN auction a ON seller = p.id AND {HALF.format('p')} = {HALF.format('a')} WHERE {HALF.format('p')} + INTERVAL 12 HOUR <= least((SELECT max(ts) FROM person), (SELECT max(ts) FROM auction))",
     "q10": f"SELECT auction, bidder, price, ts, extra, strftime(ts, '%Y-%m-%d'), strftime(ts, '%H:%M') FROM {BID}",
     "q14": f"SELECT auction, bidder, 0.908 * price AS p, CASE WHEN hour(ts) BETWEEN 8 AND 18 THEN 'dayTime' WHEN hour(ts) IN (7, 19) THEN 'otherTime' ELSE 'nightTime' END, ts, len(list_filter(string_split(extra, ''), lambda c: c = 'c')) FROM {BID} WHERE p > 1000000 AND p < 50000000",
     "q15": f"SELECT strftime(ts, '%Y-%m-%d') AS d, count(*), count(*) FILTER (WHERE price < 10000), count(*) FILTER (WHERE price BETWEEN 10000 AND 999999), count(*) FILTER (WHERE price >= 1000000), count(DISTINCT bidder), count(DISTINCT bidder) FILTER (WHERE price < 10000), count(DISTINCT auction), count(DISTINCT auction) FILTER (WHERE price < 10000) FROM bid {DAYS} GROUP BY d",
@@ -38,7 +45,9 @@ DEFINED = {
 
 def test_nexmark(tmp_path: Path) -> None:
     write(Nexmark(events=EVENTS, rate=RATE), tmp_path / "data", "parquet", EVENTS // 4)
-    sql = SCRIPT.read_text().replace("data/nexmark", str(tmp_path / "data")).replace("10 SECONDS", "1 HOURS")
+    sql = SCRIPT.read_text().replace("data/nexmark", str(tmp_path / "data"))
+    for short, long in (("10 SECONDS", "12 HOURS"), ("'10' SECOND", "'12' HOUR"), ("'2' SECOND", "'3' HOUR")):
+        sql = sql.replace(short, long)
     session = LocalSession(tmp_path / "run", 2)
     session.sql(sql)
     assert set(session.catalog.queries) == set(DEFINED)

@@ -18,6 +18,7 @@ from thalweg.engine.spark import own_session
 from thalweg.plan.nodes import Derived
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference import late_rows, late_rows_of, reference
+from thalweg.testing.reference_nesting import Data, reference_any
 
 
 def test_batches_restarts_and_late_rows(spark: Any, tmp_path: Path) -> None:
@@ -54,6 +55,38 @@ def test_one_spark_job_a_batch(spark: Any, tmp_path: Path) -> None:
     session.run_available()
     assert last_job(spark) - before == 4 + 1
     session.stop()
+
+
+NESTED = """
+CREATE VIEW counts AS SELECT k, window_end, COUNT(*) AS n, MAX(v) AS high FROM s GROUP BY k, TUMBLE '2 seconds';
+CREATE QUERY most AS
+  WITH m AS (SELECT window_end, MAX(high) AS top FROM counts GROUP BY window_end)
+  SELECT c.k, c.n, c.high, c.window_end FROM counts AS c JOIN m ON c.window_end = m.window_end AND c.high >= m.top;
+CREATE QUERY sums AS SELECT window_end, SUM(n) AS total, COUNT(*) AS groups FROM counts GROUP BY HOP '8 seconds' BY '4 seconds';
+CREATE QUERY twice AS
+  SELECT window_end, SUM(pairs) AS total FROM
+    (SELECT x.k, COUNT(*) AS pairs FROM s AS x [RANGE 2 SECONDS], s AS y [RANGE 1 SECOND] WHERE x.k = y.k GROUP BY x.k EVERY 1 SECOND)
+  GROUP BY TUMBLE '4 seconds';
+"""
+
+
+def test_queries_over_queries(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    sql = stream_sql(tmp_path / "in", ", files_per_batch = 1") + NESTED
+    tables = batches()
+    for number, part in enumerate((tables[:2], tables[2:4], tables[4:])):
+        session = session_on(spark, tmp_path, sql + f"SET partitions = {number + 1};")
+        session.sql(f"SET plan.exchange = '{'best' if number == 1 else 'always'}'")
+        put(tmp_path, session, part)
+        before = last_job(spark)
+        session.run_available()
+        assert last_job(spark) - before == len(part) + 1
+        session.stop()
+    data = Data(session.catalog.streams, [{"s": t} for t in tables])
+    for query in session.catalog.queries.values():
+        found = session.handle(query.name).results()
+        assert found.num_rows > 2, query.name
+        compare(found, reference_any(query, data))
 
 
 def last_job(spark: Any) -> int:

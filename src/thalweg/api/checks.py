@@ -38,7 +38,7 @@ def check_catalog(
 
 def check_relations(catalog: Catalog, query: Query) -> None:
     """Refuse tables of a query that can't be read as declared."""
-    for name in query.relations:
+    for name in query.tables:
         check_relation(catalog.relations[name])
 
 
@@ -54,7 +54,12 @@ def check_files(catalog: Catalog) -> tuple[str, ...]:
 
 def check_history(catalog: Catalog, query: Query, ran: Mapping[str, Query], way: str) -> None:
     """Refuse a history of rows that are not kept, and of a query that takes the place of another; `ran` are those of the last batch."""
-    for name in query.streams:
+    if query.nested:
+        raise UsageError(
+            f"query {query.name}: a query over the results of others has no history",
+            "leave history out, or write it over the streams alone",
+        )
+    for name in query.sources:
         if catalog.streams[name].path is None:
             hint = f"leave history out, or let stream {name} read files"
             raise UsageError(

@@ -263,7 +263,7 @@ class Declarations:
         with self.changing():
             now = self.catalog
             without = {
-                QUERY: now.without_query,
+                QUERY: now.with_query_dropped,
                 STREAM: now.without_stream,
                 TABLE: now.without_relation,
                 VIEW: now.without_view,

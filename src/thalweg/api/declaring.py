@@ -77,6 +77,7 @@ def query_of(catalog: Catalog, select: st.ParsedSelect, name: str, into: str | N
         infer=_infer,
         relations=catalog.relations,
         views=catalog.views,
+        queries={n: q for n, q in catalog.queries.items() if n != name},
     )
     return (
         replace(found, into=Files(absolute(found.into.path) or ""))

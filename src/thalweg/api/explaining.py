@@ -27,7 +27,8 @@ def explained(
         {**catalog.queries, **({query.name: query} if query else {})}.values(),
     )
     relations = tuple(catalog.relations.values())
-    planner = planner_for(catalog.config, manifest, streams, relations, sample(streams, relations, queries))
+    sampled = sample(streams, relations, queries)
+    planner = planner_for(catalog.config, manifest, streams, relations, sampled, queries)
     if ran.queries:
         plan = advance(ran, streams, queries, planner, manifest.tops, manifest.frontiers, relations=relations)
     else:
@@ -70,4 +71,4 @@ class SampledPlanners:
             sampled = sample(workload.streams, workload.relations, workload.queries)
             self._last = workload, sampled
         config = replace(workload.config, partitions=self._partitions() or workload.config.partitions)
-        return planner_for(config, manifest, workload.streams, workload.relations, sampled)
+        return planner_for(config, manifest, workload.streams, workload.relations, sampled, workload.queries)

@@ -84,7 +84,7 @@ def reduced(catalog: Catalog, kept: Collection[str]) -> Catalog:
         if thing(VIEW, n) in kept
         for v in (n, *views_read(catalog.views[n].text, catalog.views))
     }
-    read = {source for q in queries.values() for source in (*q.streams, *q.relations)}
+    read = {source for q in queries.values() for source in (*q.sources, *q.tables)}
     read |= {source for n in views for source in catalog.views[n].reads}
     return replace(
         catalog,
@@ -114,7 +114,7 @@ def check_fitting(catalog: Catalog, before: Recorded, own: Collection[str]) -> N
     now = {**catalog.streams, **catalog.relations}
     for name, query in catalog.queries.items():
         if thing(QUERY, name) not in own and any(
-            old.get(s) != now[s] for s in (*query.streams, *query.relations)
+            old.get(s) != now[s] for s in (*query.sources, *query.tables)
         ):
             _check_same(catalog, query)
 

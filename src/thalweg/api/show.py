@@ -37,7 +37,7 @@ class Shown(Protocol):
 def queries(handles: Mapping[str, Shown]) -> Listing:
     """SHOW QUERIES."""
     rows = [
-        (n, ", ".join(h.query.streams), _windows(h.query), len(h.query.aggregates), h.directory, _status(h))
+        (n, ", ".join(h.query.sources), _windows(h.query), len(h.query.aggregates), h.directory, _status(h))
         for n, h in handles.items()
     ]
     return Listing("QUERIES", ("query", "stream", "windows", "aggregates", "results", "status"), tuple(rows))

@@ -169,7 +169,7 @@ def _stream(stream: Stream, manifest: Manifest, session: Directory) -> StreamSta
 
 def _query(query: Query, manifest: Manifest, places: Mapping[str, str]) -> QueryStatus:
     counts = manifest.queries.get(query.name, Counts())
-    return QueryStatus(query.name, ", ".join(query.streams), counts.rows, counts.late, places[query.name])
+    return QueryStatus(query.name, ", ".join(query.sources), counts.rows, counts.late, places[query.name])
 
 
 def _coming(session: Directory, plan: Plan, manifest: Manifest, recorded: Recorded) -> Iterator[QueryStatus]:
@@ -186,12 +186,12 @@ def _coming(session: Directory, plan: Plan, manifest: Manifest, recorded: Record
             found.queries.get(query.name, Counts()).rows,
         )
         yield QueryStatus(
-            query.name, ", ".join(query.streams), rows, 0, recorded.places[query.name], catching_up=text
+            query.name, ", ".join(query.sources), rows, 0, recorded.places[query.name], catching_up=text
         )
 
 
 def _failed(failure: Failure) -> QueryStatus:
-    streams = ", ".join(failure.query.streams)
+    streams = ", ".join(failure.query.sources)
     return QueryStatus(
         failure.query.name,
         streams,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from thalweg.model.nesting import frontier_of
 from thalweg.model.query import TUMBLE
-from thalweg.plan.instants import frontier_of
 from thalweg.plan.ranges import Frontiers
 from thalweg.plan.shape import Shape
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.model.nesting import frontier_of
 from thalweg.model.query import TUMBLE, Query
 from thalweg.plan.codec import dumps
-from thalweg.plan.instants import frontier_of, has_ended, next_instant
+from thalweg.plan.instants import has_ended, next_instant
 from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan
 from thalweg.plan.ranges import HIGHEST, LOWEST, Frontiers, base, is_drained
 from thalweg.plan.shape import Shape, shape_of

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from thalweg.engine.workload import Workload
+from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query
 from thalweg.plan.graph import united
 from thalweg.plan.nodes import Plan
@@ -84,4 +85,5 @@ def _with(plan: Plan, coming: Collection[Arrival]) -> Plan:
         queries=(*plan.queries, *(a.query for a in coming)),
         settings=plan.settings,
         subs=plan.subs,
+        nested=all_nested((*plan.queries, *(a.query for a in coming))),
     )

@@ -12,7 +12,8 @@ from thalweg.engine.blame import Blamed
 from thalweg.engine.kernel.compiled import compiled, recut
 from thalweg.engine.kernel.connection import HASH
 from thalweg.engine.kernel.work import moved_frontiers
-from thalweg.engine.task import Control, Report, Task
+from thalweg.engine.task import Control, Report, StreamFacts, Task
+from thalweg.model.nesting import is_nested, with_frontiers, with_tops
 from thalweg.plan.nodes import Join, Plan
 from thalweg.state.manifest import (
     KEPT_FILES,
@@ -34,14 +35,15 @@ def committed(before: Manifest, task: Task, plan: Plan, plan_name: str, reports:
     controls = controls_of(reports)
     tops, frontiers = moved_frontiers(task, compiled(task.plan), controls)
     steps = _step_times(controls, reports)
-    seen = _learned(before, plan, tops, controls, reports)
-    seen = joined(seen, _joined(before, seen, plan, tops, steps))
+    were = with_tops(plan.nested, before.tops, with_frontiers(plan.nested, before.frontiers))
+    seen = _learned(before.seen, plan, were, tops, controls, reports)
+    seen = joined(seen, _joined(were, seen, plan, tops, steps))
     return Manifest(
         batch=task.batch,
         hash=HASH,
         plan=plan_name,
-        tops={**before.tops, **tops},
-        frontiers={**before.frontiers, **frontiers},
+        tops={**before.tops, **_declared(tops)},
+        frontiers={**before.frontiers, **_declared(frontiers)},
         files=_kept_files(before, plan, frontiers, task, reports),
         publish=_publications(task, controls, reports),
         streams=_stream_counts(before.streams, controls),
@@ -53,6 +55,11 @@ def committed(before: Manifest, task: Task, plan: Plan, plan_name: str, reports:
         seen=seen if plan_name == before.plan else forgotten(seen, _named(plan)),
         consumed=before.consumed,
     )
+
+
+def _declared(instants: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Of streams, without those of nested queries' results, which follow from them."""
+    return {s: t for s, t in instants.items() if not is_nested(s)}
 
 
 def controls_of(reports: Iterable[Report]) -> list[Control]:
@@ -152,8 +159,9 @@ def _query_counts(
 
 
 def _learned(
-    before: Manifest,
+    before: Seen,
     plan: Plan,
+    were: Mapping[str, int | None],
     tops: Mapping[str, int | None],
     controls: list[Control],
     reports: Iterable[Report],
@@ -162,22 +170,20 @@ def _learned(
     rows: dict[str, int] = {}
     groups: dict[str, float] = {}
     for control in controls:
-        for stream, facts in control.streams.items():
+        for stream, facts in (*control.streams.items(), *control.nested.items()):
             rows[stream] = rows.get(stream, 0) + facts.rows
             for id, made in facts.made.items():
                 fragment = plan.fragment(id)
                 name = group_name(fragment.group)
                 groups[name] = max(groups.get(name, 1.0), made.rows / max(made.slots, 1))
     spans = [
-        (s, n, (tops.get(s) or 0) - (before.tops.get(s) or 0))
-        for s, n in rows.items()
-        if before.tops.get(s) is not None
+        (s, n, (tops.get(s) or 0) - (were.get(s) or 0)) for s, n in rows.items() if were.get(s) is not None
     ]
     for report in reports:
         for id, count in report.groups.items():
             name = join_name(plan.join(id).asked)
             groups[name] = groups.get(name, 0.0) + count
-    return learned(before.seen, spans, groups.items(), _counted(plan, controls), _heavy(plan, controls))
+    return learned(before, spans, groups.items(), _counted(plan, controls), _heavy(plan, controls))
 
 
 def _named(plan: Plan) -> set[str]:
@@ -189,14 +195,16 @@ def _named(plan: Plan) -> set[str]:
 
 
 def _joined(
-    before: Manifest, seen: Seen, plan: Plan, tops: Mapping[str, int | None], steps: Mapping[str, StepTime]
+    were: Mapping[str, int | None],
+    seen: Seen,
+    plan: Plan,
+    tops: Mapping[str, int | None],
+    steps: Mapping[str, StepTime],
 ) -> Iterator[Joined]:
     """What each join made, where it is known how much event time that was of."""
     for join in plan.joins:
         pairs, asked = steps.get(f"pairs {join.id}"), join.asked
-        spans = [
-            (tops.get(s) or 0) - (was or 0) for s in asked.streams if (was := before.tops.get(s)) is not None
-        ]
+        spans = [(tops.get(s) or 0) - was for s in asked.streams if (was := were.get(s)) is not None]
         if (
             pairs is None
             or len(spans) < len(asked.streams)
@@ -222,9 +230,7 @@ def _plan_name(plan: Plan, join: Join) -> str:
 def _counted(plan: Plan, controls: list[Control]) -> dict[str, list[tuple[float, ...]]]:
     """Per side the (rows, chosen, values, keys) that tasks counted."""
     sides: dict[str, list[tuple[float, ...]]] = {}
-    for id, found in (
-        (id, found) for c in controls for f in c.streams.values() for id, found in f.sides.items()
-    ):
+    for id, found in ((id, found) for c in controls for f in _facts(c) for id, found in f.sides.items()):
         fragment = plan.fragment(id)
         for side in found:
             for equated, count in zip(fragment.counted, side.keys, strict=True):
@@ -234,12 +240,14 @@ def _counted(plan: Plan, controls: list[Control]) -> dict[str, list[tuple[float,
     return sides
 
 
+def _facts(control: Control) -> tuple[StreamFacts, ...]:
+    return (*control.streams.values(), *control.nested.values())
+
+
 def _heavy(plan: Plan, controls: list[Control]) -> dict[str, list[tuple[tuple[int, int, int], ...]]]:
     """Per side the frequent values that tasks found."""
     sides: dict[str, list[tuple[tuple[int, int, int], ...]]] = {}
-    for id, found in (
-        (id, found) for c in controls for f in c.streams.values() for id, found in f.sides.items()
-    ):
+    for id, found in ((id, found) for c in controls for f in _facts(c) for id, found in f.sides.items()):
         fragment = plan.fragment(id)
         for side in found:
             for equated, values in zip(fragment.counted, side.heavy, strict=False):

@@ -11,6 +11,7 @@ from thalweg.engine.kernel.showing import POOL
 from thalweg.engine.ledger import Ledger
 from thalweg.engine.task import Report, Task
 from thalweg.engine.workload import Workload
+from thalweg.model.nesting import with_frontiers
 from thalweg.model.target import address_of
 from thalweg.optimizer.retiring import is_retired
 from thalweg.plan.nodes import Plan, holds_values
@@ -55,7 +56,9 @@ class Orders:
             manifest=None if before.batch < 0 else self._ledger.manifest_path(before),
             state=str(self._directory.state),
             outputs=self.outputs(workload, plan),
-            frontiers={s.name: before.frontiers.get(s.name) for s in plan.streams},
+            frontiers=with_frontiers(
+                plan.nested, {s.name: before.frontiers.get(s.name) for s in plan.streams}
+            ),
             tops={s.name: before.tops.get(s.name) for s in plan.streams},
             idle=self._idle(plan),
             durable=self._ledger.durable,

@@ -12,6 +12,7 @@ from thalweg.engine.chronicle import Reason, reason_of
 from thalweg.engine.commit import controls_of
 from thalweg.engine.task import Report
 from thalweg.engine.workload import PlannerOf, Workload
+from thalweg.model.nesting import with_frontiers
 from thalweg.optimizer.planner import worth_replanning
 from thalweg.optimizer.splitting import split
 from thalweg.optimizer.workload import Planner, advance, build
@@ -55,7 +56,8 @@ class Planning:
     def plan_for(self, w: Workload, at: Before) -> Plan:
         """The plan in force, or its successor where the workload changed or a handed-over plan has drained."""
         frontiers, tops = at.manifest.frontiers, at.manifest.tops
-        done = any(e.until is not None and is_over(at.plan, e, frontiers) for e in at.plan.emissions)
+        reached = with_frontiers(at.plan.nested, frontiers)
+        done = any(e.until is not None and is_over(at.plan, e, reached) for e in at.plan.emissions)
         changed = w != at.planned
         is_time = self._is_time(at)
         if not changed and (is_time or self._has_counted):

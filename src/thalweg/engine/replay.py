@@ -127,7 +127,7 @@ class Replay(Runner):
         return taken
 
     def _within(self, marks: Marks) -> Marks:
-        return {s: marks[s] for s in self.query.streams if s in marks}
+        return {s: marks[s] for s in self.query.sources if s in marks}
 
     def _files(self, stream: str, first: int, last: int) -> list[str]:
         """The files of some numbers of a stream's log, all of which must be there."""
@@ -175,7 +175,7 @@ class Replay(Runner):
 
     def _task(self, plan: Plan, path: Path, batch: int, workload: Workload) -> Task:
         marks = self._goal[1]
-        tops: Instants = {s: marks[s].top for s in self.query.streams}
+        tops: Instants = {s: marks[s].top for s in self.query.sources}
         task = replace(
             super()._task(plan, path, batch, workload), moved=(tops, _frontiers(marks)), idle=(), look=False
         )
@@ -188,11 +188,11 @@ def _frontiers(marks: Marks) -> Instants:
 
 def _alone(query: Query, whole: Workload, directory: Directory) -> Workload:
     """What a replay runs: one query that shares nothing, and beside its results nothing that anybody reads."""
-    streams = tuple(s for s in whole.streams if s.name in query.streams)
+    streams = tuple(s for s in whole.streams if s.name in query.sources)
     beside = {f"{BAD}{s.name}": str(directory.bad / s.name) for s in streams}
     beside |= {f"{LATE}{s.name}": str(directory.root / "late" / s.name) for s in streams if s.late_rows}
     outputs = {query.name: whole.outputs[query.name], **beside}
-    relations = tuple(r for r in whole.relations if r.name in query.relations)
+    relations = tuple(r for r in whole.relations if r.name in query.tables)
     return Workload(
         streams, (query,), outputs, 0, relations, replace(whole.config, sharing="off", split="off")
     )

@@ -88,7 +88,7 @@ class Replays(Coming):
         manifest, plan = self._live.last
         ran = {q.name: q.meaning for q in plan.queries if q.name in early}
         asked = [q for q in workload.queries if q.name in early and ran.get(q.name) != q.meaning]
-        seen = [q for q in asked if any(manifest.tops.get(s) is not None for s in q.streams)]
+        seen = [q for q in asked if any(manifest.tops.get(s) is not None for s in q.sources)]
         return [q for q in seen if q.name not in self._found and q.name not in self._broken]
 
     def _begun(self, query: Query, workload: Workload) -> Replay:
@@ -124,13 +124,13 @@ class Replays(Coming):
         last = self._live.last[0]
         turns = self._live.ledger.turns(last)
         marks, gone = marks_after({}, turns), {}
-        for stream in (s for s in workload.streams if s.name in query.streams):
+        for stream in (s for s in workload.streams if s.name in query.sources):
             taken = logged(
                 self._live.directory.checkpoint, stream.name, 0, marks.get(stream.name, Mark()).offset
             )
             gone[stream.name] = gone_of(stream, taken)
         assert query.history is not None
-        return beginning(turns, query.streams, query.history, gone)
+        return beginning(turns, query.sources, query.history, gone)
 
     def _forget(self, workload: Workload) -> None:
         """Remove the replays of queries that are no more, and what is left of others."""

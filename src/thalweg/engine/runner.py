@@ -29,6 +29,7 @@ from thalweg.engine.task import Report, Task
 from thalweg.engine.turns import Turns
 from thalweg.engine.workload import BAD, LATE, PlannerOf, Workload, without
 from thalweg.errors import StateError
+from thalweg.model.nesting import readers
 from thalweg.model.query import Query
 from thalweg.model.recorded import Failure
 from thalweg.optimizer.retiring import goes_on, is_retired
@@ -233,10 +234,11 @@ class Runner:
     def _by_name(self, blamed: Blamed, workload: Workload) -> Blamed:
         """The queries that are blamed, where it is said where they write. What writes for no query is an error of the run."""
         owners = {address: name for name, address in self._orders.outputs(workload, self.plan).items()}
-        names = [owners.get(q, q) for q in blamed.queries]
+        asked = {q.name: q for q in (*self.plan.queries, *workload.queries)}.values()
+        names = [owners.get(n, n) for q in blamed.queries for n in readers(q, asked)]
         if any(n.startswith((POOL, LATE, BAD)) for n in names):
             raise blamed.error
-        return Blamed(blamed.error, names)
+        return Blamed(blamed.error, dict.fromkeys(names))
 
     def _stop(self, workload: Workload, found: Mapping[str, Exception], batch: int) -> tuple[Failure, ...]:
         """Stop queries from a batch on. A query that another took the place of ends without a word: it is in no workload."""

@@ -33,17 +33,11 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
     buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL)
     if task.near:
         return worked_here(buckets.toArrow().to_batches(), task)
-    buckets = _exchanged(buckets, task)
-    if compiled(task.plan).goes_on:
-        reported = _mapped(
-            _exchanged(_mapped(buckets, work_stage, BUCKETS, BUCKET_DDL), task),
-            finish_stage,
-            BUCKETS,
-            REPORTS,
-        )
-    else:
-        reported = _mapped(buckets, work_stage, BUCKETS, REPORTS)
-    return reports_of(reported.toArrow().to_batches())
+    stages = (work_stage, *(finish_stage,) * compiled(task.plan).last)
+    for number, stage in enumerate(stages, 1):
+        made = REPORTS if number == len(stages) else BUCKET_DDL
+        buckets = _mapped(_exchanged(buckets, task), stage, BUCKETS, made)
+    return reports_of(buckets.toArrow().to_batches())
 
 
 REPORTS = "report string"
@@ -52,7 +46,9 @@ REPORTS = "report string"
 def worked_here(buckets: Iterable[pa.RecordBatch], task: Task) -> list[Report]:
     """The stages after ingest, in this process, as one hash range."""
     worked = work(buckets, task, 0)
-    return reports_of(finish(worked, task, 0) if compiled(task.plan).goes_on else worked)
+    for _ in range(compiled(task.plan).last):
+        worked = finish(worked, task, 0)
+    return reports_of(worked)
 
 
 def reports_of(batches: Iterable[Any]) -> list[Report]:

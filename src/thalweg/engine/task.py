@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+
 from thalweg import errors
 from thalweg.state.manifest import SetAside, StateFile, StepTime
 from thalweg.state.records import dumps
@@ -112,11 +114,12 @@ class StreamFacts:
 
 @dataclass(frozen=True)
 class Control:
-    """What an ingest task tells every partition."""
+    """What an ingest task tells every partition, and what a task tells of the results of `nested` queries that it passed on."""
 
     streams: dict[str, StreamFacts] = field(default_factory=dict)
     steps: dict[str, StepTime] = field(default_factory=dict)
     trouble: Trouble | None = None
+    nested: dict[str, StreamFacts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -155,15 +158,16 @@ class Report:
 
 @dataclass(frozen=True)
 class Handover:
-    """What a task of the work stage tells those that finish: its report, and the frontiers after the batch."""
+    """What a task tells those of the next level: its report, the frontiers after the batch, and which level that is."""
 
     report: Report
     frontiers: Instants
+    level: int = 1
 
 
 @dataclass
 class Notes:
-    """What a task writes down while it works, until it reports."""
+    """What a task writes down while it works, until it reports; `passed` are results of nested queries, which go on to the next level."""
 
     part: int = 0
     controls: tuple[Control, ...] = ()
@@ -173,6 +177,7 @@ class Notes:
     steps: dict[str, StepTime] = field(default_factory=dict)
     groups: dict[str, float] = field(default_factory=dict)
     trouble: Trouble | None = None
+    passed: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, report: Report) -> Notes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from thalweg.explain.join_data import join_data
@@ -20,6 +21,7 @@ def plan_data(view: PlanView) -> dict[str, Any]:
     data: dict[str, Any] = {
         "mode": view.mode,
         "queries": [_result(r) for r in view.results],
+        **({"nested": [asdict(n) for n in view.nested]} if view.nested else {}),
         "fragments": [node_data(n) for n in view.nodes],
         "windows": _windows(view.groups),
         "alike": [list(names) for names in view.alike if len(names) > 1],

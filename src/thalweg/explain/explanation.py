@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -15,12 +16,14 @@ from thalweg.explain.groups import window_groups
 from thalweg.explain.joins import join_views
 from thalweg.explain.measured import LastBatch
 from thalweg.explain.mermaid import flowchart
-from thalweg.explain.model import PlanView, Result
+from thalweg.explain.model import NestedView, PlanView, Result
 from thalweg.explain.nodes import node_views
 from thalweg.explain.pools import pool_views
 from thalweg.explain.steps import plan_steps
 from thalweg.explain.svg import picture
 from thalweg.explain.text import plan_text
+from thalweg.model.nesting import RESULT_TIME, all_nested, is_nested
+from thalweg.model.query import Query
 from thalweg.optimizer.planner import WindowPlanner
 from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Manifest
@@ -83,15 +86,18 @@ def explain(
 def plan_view(
     plan: Plan, planner: WindowPlanner, query: str | None = None, measured: Manifest | None = None
 ) -> PlanView:
-    """What is to be said of a plan."""
-    last = LastBatch(measured)
+    """What is to be said of a plan: of all its queries and those nested in them, or of one with these."""
+    asked = plan.asked if query is None else (*all_nested((plan.query(query),)), plan.query(query))
+    wanted, nested = {q.name for q in asked}, tuple(_nested(q, asked) for q in asked if is_nested(q.name))
+    plan, last = replace(plan, queries=plan.asked, nested=()), LastBatch(measured)
     views = node_views(plan, planner, last)
-    groups, joins = window_groups(plan, planner, views, query), join_views(plan, planner, views, last, query)
-    results = tuple(r for r in _results(plan) if query in (None, r.emission.query))
+    groups = window_groups(plan, planner, views, wanted)
+    joins = join_views(plan, planner, views, last, wanted)
+    results = tuple(r for r in _results(plan) if r.emission.query in wanted)
     for step in sorted((s for g in groups for s in g.steps), key=lambda s: s.expected.cost):
         views[step.id] = step
     if query is not None:
-        views = {id: v for id, v in views.items() if query in v.queries}
+        views = {id: v for id, v in views.items() if not wanted.isdisjoint(v.queries)}
     return PlanView(
         mode=planner.config.windows,
         nodes=tuple(views.values()),
@@ -99,12 +105,19 @@ def plan_view(
         joins=joins,
         results=results,
         steps=plan_steps(views.values(), results, joins),
-        alike=tuple(names for names in plan.alike.values() if query is None or query in names),
+        alike=tuple(names for names in plan.alike.values() if not wanted.isdisjoint(names)),
         batch=measured.batch if measured is not None else None,
         emitted=last.all("emit"),
         scanned=last.all("scan"),
         pools=pool_views(plan, planner, query),
+        nested=nested,
     )
+
+
+def _nested(query: Query, asked: Iterable[Query]) -> NestedView:
+    """A nested query, and who reads its results."""
+    readers = tuple(q.name for q in asked if query.name in q.streams)
+    return NestedView(query.name, tuple(o.name for o in query.outputs if o.name != RESULT_TIME), readers)
 
 
 def _results(plan: Plan) -> tuple[Result, ...]:

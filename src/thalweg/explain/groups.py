@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,23 +24,23 @@ from thalweg.plan.nodes import Fragment, Plan
 
 
 def window_groups(
-    plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], one: str | None
+    plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], wanted: Collection[str]
 ) -> tuple[WindowGroup, ...]:
-    """The windows of a plan by (stream, predicate, keys) and kind of aggregates, or those that one query uses."""
+    """The windows of a plan by (stream, predicate, keys) and kind of aggregates, of those that the wanted queries use."""
     reader = _Reader(plan, planner, views)
     pools = {name: group for name, (group, _) in places_of(plan, plan.emissions).items()}
     groups = {
         g: queries
         for g, queries in grouped(plan.queries, pools).items()
-        if one is None or one in (q.name for q in queries)
+        if any(q.name in wanted for q in queries)
     }
     found = [view for group, queries in groups.items() for view in reader.views(group, queries)]
-    return tuple(found if one is None else (_part_of(g, one) for g in found if one in g.queries))
+    return tuple(_part_of(g, wanted) for g in found if any(q in wanted for q in g.queries))
 
 
-def _part_of(group: WindowGroup, query: str) -> WindowGroup:
-    """The group with the nodes that one query uses."""
-    kept = tuple(s for s in group.steps if query in s.queries)
+def _part_of(group: WindowGroup, wanted: Collection[str]) -> WindowGroup:
+    """The group with the nodes that the wanted queries use."""
+    kept = tuple(s for s in group.steps if any(q in wanted for q in s.queries))
     return replace(group, steps=kept, left_out=len(group.steps) - len(kept))
 
 

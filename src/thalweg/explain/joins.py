@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from thalweg.compile.evaluations import EVALUATIONS
@@ -35,11 +35,15 @@ SETTINGS = {
 
 
 def join_views(
-    plan: Plan, planner: WindowPlanner, views: Mapping[str, NodeView], last: LastBatch, one: str | None
+    plan: Plan,
+    planner: WindowPlanner,
+    views: Mapping[str, NodeView],
+    last: LastBatch,
+    wanted: Collection[str],
 ) -> tuple[JoinView, ...]:
-    """The join queries of a plan, or the one that is asked for."""
+    """The join queries of a plan that are wanted."""
     reader = _Reader(plan, planner, views, last)
-    return tuple(reader.view(q) for q in plan.queries if not q.windows and one in (None, q.name))
+    return tuple(reader.view(q) for q in plan.queries if not q.windows and q.name in wanted)
 
 
 @dataclass(frozen=True)

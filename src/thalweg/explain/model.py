@@ -282,6 +282,15 @@ class PoolView:
 
 
 @dataclass(frozen=True)
+class NestedView:
+    """A query whose results others read within the batch: its name, the columns of its results, and who reads them."""
+
+    name: str
+    columns: tuple[str, ...]
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PlanView:
     """A plan as EXPLAIN shows it: groups of windows, and joins, over nodes that they share.
 
@@ -301,6 +310,7 @@ class PlanView:
     emitted: Times | None = None
     scanned: Times | None = None
     pools: tuple[PoolView, ...] = ()
+    nested: tuple[NestedView, ...] = ()
 
     @property
     def windowed(self) -> tuple[str, ...]:

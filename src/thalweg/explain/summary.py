@@ -66,7 +66,8 @@ def title(view: PlanView) -> str:
     """What is explained, in a line."""
     asked = len({(g.group, s.window) for g in view.groups for s in g.steps if s.given})
     factors = len({s.id for g in view.groups for s in g.steps if s.factor})
-    parts = [counted(len(view.queries), "query", "queries")]
+    parts = [counted(len(view.queries) - len(view.nested), "query", "queries")]
+    parts += [f"{len(view.nested)} nested"] if view.nested else []
     parts += [counted(asked, "window")] if view.groups or not view.joins else []
     parts += [counted(factors, "factor window")] if factors else []
     alone = sum(len(j.query.inputs) == 1 and j.query.passes for j in view.joins)
@@ -90,6 +91,7 @@ def summary_lines(view: PlanView) -> Iterator[str]:
             "state", f"{number(sum(s.state_rows for s in shares(view).values()))} rows expected"
         )
         yield from labelled("cost", joined(_costs(view)))
+    yield from nested_lines(view)
     yield from alike_lines(view)
     yield from pool_lines(view.pools)
     yield from shared_lines(view)
@@ -113,6 +115,13 @@ def _costs(view: PlanView) -> list[str]:
         *([f"windows {number(cost)} hash-table updates a batch"] if view.groups else []),
         *([f"joins {millis(nanos)} ms/s"] if view.joins else []),
     ]
+
+
+def nested_lines(view: PlanView) -> Iterator[str]:
+    """What is computed for others to read, in the same batch."""
+    for i, inner in enumerate(view.nested):
+        said = f"{inner.name} ({listed(inner.columns, 40)}), read by {listed(inner.readers, 40)}"
+        yield from labelled("" if i else "nested", said)
 
 
 def alike_lines(view: PlanView) -> Iterator[str]:

@@ -94,6 +94,14 @@ class Catalog:
         failed = {n: f for n, f in self.failed.items() if n != name}
         return replace(self, queries={n: q for n, q in self.queries.items() if n != name}, failed=failed)
 
+    def with_query_dropped(self, name: str) -> Catalog:
+        """Without a query that no other one reads."""
+        users = [q.name for q in self.queries.values() if name in q.reads]
+        if users:
+            raise UsageError(f"query {name} is read by {', '.join(users)}", "drop these queries first")
+        self._unread("query", name)
+        return self.without_query(name)
+
     def with_failed(self, failures: Iterable[Failure]) -> Catalog:
         """With queries that were stopped."""
         found = {f.query.name: f for f in failures}
@@ -106,7 +114,7 @@ class Catalog:
     def without_stream(self, name: str) -> Catalog:
         """Without a stream that no query reads."""
         known(name, self.streams, "stream")
-        users = [q.name for q in self.queries.values() if name in q.streams]
+        users = [q.name for q in self.queries.values() if name in q.sources]
         if users:
             raise UsageError(f"stream {name} is read by {', '.join(users)}", "drop these queries first")
         self._unread("stream", name)
@@ -115,7 +123,7 @@ class Catalog:
     def without_relation(self, name: str) -> Catalog:
         """Without a static table."""
         known(name, self.relations, "table")
-        users = [q.name for q in self.queries.values() if name in q.relations]
+        users = [q.name for q in self.queries.values() if name in q.tables]
         if users:
             raise UsageError(f"table {name} is read by {', '.join(users)}", "drop these queries first")
         self._unread("table", name)

@@ -169,6 +169,7 @@ class Query:
     the joined row, and `columns` are what they read.
     With a `history` a query created in mid-stream begins so many microseconds of event time before the last row seen (`ALL`: as early as
     the files that were read allow).
+    `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
     State: what aggregates keep per group and open slot of the widest window; the rows, or the aggregation sets, of every joined window.
     """
 
@@ -187,11 +188,13 @@ class Query:
     changes: bool = False
     into: Target | None = None
     history: int | None = None
+    nested: tuple[Query, ...] = ()
+    reads: tuple[str, ...] = ()
 
     @property
     def meaning(self) -> Query:
         """What is asked, whoever asks it, wherever the results go and wherever it begins."""
-        return replace(self, name="", text="", into=None, history=None)
+        return replace(self, name="", text="", into=None, history=None, reads=())
 
     @property
     def stream(self) -> str:
@@ -210,13 +213,25 @@ class Query:
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The streams that it reads, each once."""
+        """The streams that it reads, each once; results of what is nested in it are streams too."""
         return tuple(dict.fromkeys(i.source for i in self.inputs if i.is_stream))
 
     @property
     def relations(self) -> tuple[str, ...]:
         """The static tables that it reads, each once."""
         return tuple(dict.fromkeys(i.source for i in self.inputs if not i.is_stream))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The declared streams that it reads, at whatever depth, each once."""
+        inner = {q.name for q in self.nested}
+        own = (s for s in self.streams if s not in inner)
+        return tuple(dict.fromkeys((*own, *(s for q in self.nested for s in q.sources))))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The declared tables that it reads, at whatever depth, each once."""
+        return tuple(dict.fromkeys((*self.relations, *(t for q in self.nested for t in q.tables))))
 
     @property
     def passes(self) -> bool:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import cast
 
 from thalweg.errors import UsageError
+from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query
 from thalweg.model.settings import FEATURES, Config
 from thalweg.model.stream import Relation, Stream
@@ -139,10 +140,13 @@ def planner_for(
     streams: Iterable[Stream] = (),
     relations: Iterable[Relation] = (),
     sampled: Sampled | None = None,
+    queries: Iterable[Query] = (),
 ) -> WindowPlanner:
-    """The planner of a configuration with what a manifest knows, what is declared, and what was sampled."""
+    """The planner of a configuration with what a manifest knows, what is declared, and what was sampled. Of the queries those that are
+    nested in others tell how many results there are to be read."""
     seen = manifest.seen if manifest is not None else Seen()
-    return WindowPlanner(config, Known(seen, tuple(streams), tuple(relations), sampled or Sampled()))
+    known = Known(seen, tuple(streams), tuple(relations), sampled or Sampled(), all_nested(queries))
+    return WindowPlanner(config, known)
 
 
 @cache
@@ -169,7 +173,7 @@ def worth_replanning(plan: Plan, candidate: Plan, known: Known) -> frozenset[str
     since they share fragments."""
     joins = {
         q.name
-        for q in plan.queries
+        for q in plan.asked
         if not q.windows and _join_cost(plan, q, known) > CLEAR_GAIN * _join_cost(candidate, q, known)
     }
     windowed = plan_cost(plan, known) > CLEAR_GAIN * plan_cost(candidate, known)

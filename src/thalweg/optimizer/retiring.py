@@ -38,7 +38,7 @@ def retired_names(plan: Plan, live: Iterable[Query], sources: Iterable[str]) -> 
     """The retired queries of a plan that go on: those whose successors live, and whose sources are still read."""
     names, there = {q.name for q in live}, set(sources)
     found = [q for q in plan.queries if is_retired(q.name) and replaced_name(q.name) in names]
-    return frozenset(q.name for q in found if {*q.streams, *q.relations} <= there)
+    return frozenset(q.name for q in found if {*q.sources, *q.tables} <= there)
 
 
 def goes_on(plan: Plan, query: Query) -> bool:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from thalweg.compile.retention import is_over
+from thalweg.model.nesting import all_nested, complete_from, is_nested, with_frontiers
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.optimizer.groups import Costs
-from thalweg.optimizer.join_nodes import Choices
+from thalweg.optimizer.join_nodes import Choices, starts_of
 from thalweg.optimizer.pooling import Surroundings, pooled_joins
 from thalweg.optimizer.pools import Prices
 from thalweg.optimizer.retiring import goes_on, retire, retired_names
@@ -70,7 +71,7 @@ class Draft:
 
 def continued(draft: Draft) -> Draft:
     """What the same query was given before, or one that it follows, it is given on, unless that has come to its end."""
-    before = {q.name: q for q in draft.old.queries}
+    before = {q.name: q for q in draft.old.asked}
     same = frozenset(q.name for q in draft.queries if goes_on(draft.old, q))
     sources = [*(s.name for s in draft.streams), *(r.name for r in draft.relations)]
     leaving = retired_names(draft.old, draft.queries, sources)
@@ -118,7 +119,7 @@ def joins(draft: Draft) -> Draft:
             draft.planner,
             draft.begins,
             draft.frontiers,
-            {q.name: q for q in (*draft.old.queries, *asked)},
+            {q.name: q for q in (*draft.old.asked, *asked)},
             _replaced(draft),
         ),
     )
@@ -152,11 +153,14 @@ def merged(draft: Draft) -> Draft:
     """Nodes of one meaning become one, those of the old plan first, so that what runs keeps its place."""
     plans = (draft.old, *draft.made)
     nodes = [n for p in plans for n in p.nodes]
+    queries = (*(q for q in draft.queries if not is_nested(q.name)), *draft.retired)
+    nested = all_nested(queries)
+    there = {q.name for q in (*nested, *queries)}
     emissions = [*draft.staying, *(e for p in draft.made for e in p.emissions)]
-    plan = united(nodes, [j for p in plans for j in p.joins], emissions)
-    queries = (*draft.queries, *draft.retired)
+    plan = united(nodes, [j for p in plans for j in p.joins], [e for e in emissions if e.query in there])
     return replace(
-        draft, plan=replace(plan, streams=draft.streams, relations=draft.relations, queries=queries)
+        draft,
+        plan=replace(plan, streams=draft.streams, relations=draft.relations, queries=queries, nested=nested),
     )
 
 
@@ -215,12 +219,25 @@ def advance(
     the instances that start at or before the highest event time seen, and the new ones take over from there: no row can be missed.
     So it is with a query that asks something else than the one of its name did, where `places` says where the results of that one go.
     """
-    begins = {s: None if t is None else t + 1 for s, t in tops.items()}
-    asked = (tuple(streams), tuple(relations), tuple(queries))
-    draft = Draft(*asked, planner, old, begins, frontiers, frozenset(replan), places or {})
+    queries = tuple(queries)
+    nested = all_nested((*queries, *old.queries))
+    frontiers = with_frontiers(nested, frontiers)
+    begins = _begins(nested, tops)
+    again = frozenset((*replan, *(i.name for q in queries if q.name in replan for i in all_nested((q,)))))
+    asked = (tuple(streams), tuple(relations), (*nested, *queries))
+    draft = Draft(*asked, planner, old, begins, frontiers, again, places or {})
     for _, stage in STAGES:
         draft = stage(draft)
     return draft.plan
+
+
+def _begins(nested: Iterable[Query], tops: Instants) -> dict[str, int | None]:
+    """Per stream the event time after all rows seen; of results, from which on none is missing of an inner query that begins so, whether
+    others have it running or not."""
+    begins = {s: None if t is None else t + 1 for s, t in tops.items()}
+    for query in nested:
+        begins[query.name] = complete_from(query, starts_of(query, begins))
+    return begins
 
 
 def build(

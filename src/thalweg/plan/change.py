@@ -12,6 +12,7 @@ NAMED = {
     "streams": "name",
     "relations": "name",
     "queries": "name",
+    "nested": "name",
     "fragments": "id",
     "derived": "id",
     "joins": "id",

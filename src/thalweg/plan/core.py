@@ -34,6 +34,7 @@ def core(query: Query) -> Query:
         outputs=tuple(Output(o.name, bare(o.expr)) for o in query.outputs) if rows else (),
         having=None,
         changes=False,
+        nested=(),
     )
 
 

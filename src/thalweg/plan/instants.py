@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from thalweg.model.nesting import frontier_of
 from thalweg.model.query import Query
 from thalweg.plan.nodes import Emission
 from thalweg.plan.ranges import HIGHEST, LOWEST, Frontiers, Range
 from thalweg.plan.shape import Shape
-
-
-def frontier_of(streams: Iterable[str], frontiers: Frontiers) -> int | None:
-    """The least frontier of some streams; None while one of them has none."""
-    found = [frontiers.get(s) for s in streams]
-    known = [f for f in found if f is not None]
-    return min(known) if known and len(known) == len(found) else None
 
 
 def next_instant(query: Query, frontiers: Frontiers) -> int:

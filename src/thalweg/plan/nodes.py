@@ -17,6 +17,7 @@ from typing import TypeVar
 from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
+from thalweg.model.nesting import is_nested, results_of
 from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
@@ -265,7 +266,8 @@ class Emission:
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs: nodes in the order of computation, and what is emitted from them. `settings` are those that it was planned by."""
+    """What runs: nodes in the order of computation, and what is emitted from them. `settings` are those that it was planned by. `nested`
+    are the queries whose results others read, each after those that it reads itself."""
 
     streams: tuple[Stream, ...] = ()
     relations: tuple[Relation, ...] = ()
@@ -276,10 +278,16 @@ class Plan:
     emissions: tuple[Emission, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     subs: tuple[SubJoin, ...] = ()
+    nested: tuple[Query, ...] = ()
 
     @cached_property
     def _queries(self) -> dict[str, Query]:
-        return {q.name: q for q in self.queries}
+        return {q.name: q for q in self.asked}
+
+    @property
+    def asked(self) -> tuple[Query, ...]:
+        """All queries, those that others read first."""
+        return (*self.nested, *self.queries)
 
     @cached_property
     def _fragments(self) -> dict[str, Fragment]:
@@ -314,16 +322,16 @@ class Plan:
         found: dict[str, dict[str, None]] = {}
         for emission in self.emissions:
             for id in emission.nodes:
-                for used in self._reached(id):
+                for used in self.reached(id):
                     found.setdefault(used, {})[emission.query] = None
         return found
 
-    def _reached(self, id: str) -> tuple[str, ...]:
+    def reached(self, id: str) -> tuple[str, ...]:
         """A node and all that it is computed from."""
         if id in self._joins:
             return (id, *self._joins[id].sides)
         node = self._nodes[id]
-        return (id,) if isinstance(node, Fragment) else (id, *self._reached(node.parent))
+        return (id,) if isinstance(node, Fragment) else (id, *self.reached(node.parent))
 
     def queries_of(self, id: str) -> tuple[str, ...]:
         """The queries that a node is there for."""
@@ -347,8 +355,12 @@ class Plan:
         return self._queries.get(name)
 
     def stream(self, name: str) -> Stream:
-        """The stream of a name."""
-        return next(s for s in self.streams if s.name == name)
+        """The stream of a name, which may be that of a nested query's results."""
+        return results_of(self._queries[name]) if is_nested(name) else self._declared[name]
+
+    @cached_property
+    def _declared(self) -> dict[str, Stream]:
+        return {s.name: s for s in self.streams}
 
     def fragment(self, id: str) -> Fragment:
         """The fragment of an id."""

@@ -71,10 +71,10 @@ def _silent(at: Look) -> Iterator[Problem]:
 
 
 def _why(at: Look, query: Query) -> str:
-    missing = [s for s in query.streams if at.manifest.frontiers.get(s) is None]
+    missing = [s for s in query.sources if at.manifest.frontiers.get(s) is None]
     if missing:
         return f"no rows of {', '.join(missing)} have come"
-    known = min((f for s in query.streams if (f := at.manifest.frontiers.get(s)) is not None), default=None)
+    known = min((f for s in query.sources if (f := at.manifest.frontiers.get(s)) is not None), default=None)
     begins = max((t for t in at.lives[query.name].begins.values() if t is not None), default=None)
     counted = f"it counts rows from {time_text(begins)} on, and " if begins is not None else ""
     return f"{counted}all rows up to {time_text(known)} are known; a window shows once all of its rows are"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
 from thalweg.expr.nodes import Expr
 from thalweg.expr.typing import Infer, InferenceError, Typing, typing_by
+from thalweg.model.nesting import apart
 from thalweg.model.query import Query, windowed
 from thalweg.model.stream import Relation, Stream, View
 from thalweg.model.target import Target, target_of
@@ -16,12 +18,13 @@ from thalweg.sql.conditions import conjunction
 from thalweg.sql.grouping import bind_grouping
 from thalweg.sql.inputs import Known
 from thalweg.sql.joins import bind_join
+from thalweg.sql.nesting import Named
 from thalweg.sql.refusals import is_join, refuse_unsupported, table_references
 from thalweg.sql.rewriting import rewritten
 from thalweg.sql.rows import Rows
 from thalweg.sql.source import Source
 from thalweg.sql.statements import ParsedSelect
-from thalweg.sql.views import named_views
+from thalweg.sql.views import named_selects
 from thalweg.sql.window_results import WindowResults
 from thalweg.sql.windows import check_time
 
@@ -37,17 +40,31 @@ def bind(
     infer: Infer,
     relations: Mapping[str, Relation] | None = None,
     views: Mapping[str, View] | None = None,
+    queries: Mapping[str, Query] | None = None,
 ) -> Query:
     """The query that a SELECT asks for: a join where it reads several inputs, one with a window in FROM, or rows as they are."""
-    source, known, asked = select.source, Known(streams, relations or {}), typing_by(infer)
+    source, typing = select.source, typing_by(infer)
+
+    def bound(source: Source, query: exp.Query, known: Known, named: Named) -> Query:
+        return _bound(source, query, known, named, typing)
+
     try:
-        node = refuse_unsupported(
-            source, rewritten(source, select.node, known, named_views(select.node, views or {}))
-        )
-        bound = bind_join if is_join(node) or not groups_rows(node) else _bind_windows
-        return _written(bound(source, node, known, asked, name=name, text=select.sql, into=target_of(into)))
+        named = named_selects(select.node, views or {}, queries or {})
+        found = bound(source, select.node, Known(streams, relations or {}, bound), named)
     except RecursionError:
         raise source.error("the query is nested too deeply", select.span, "take it apart") from None
+    reads = tuple(sorted(n.query.name for n in named.values() if n.query is not None))
+    return apart(replace(found, name=name, text=select.sql, into=target_of(into), reads=reads))
+
+
+def _bound(source: Source, query: exp.Query, known: Known, named: Named, typing: Typing) -> Query:
+    """A SELECT with what is within it."""
+    node = refuse_unsupported(source, rewritten(source, query, known, named))
+    bind = bind_join if is_join(node) or not groups_rows(node) else _bind_windows
+    found = _written(bind(source, node, known, typing, name="", text="", into=None))
+    return replace(
+        found, nested=tuple(i.query for i in known.within.values() if i.query.name in found.streams)
+    )
 
 
 def _written(query: Query) -> Query:

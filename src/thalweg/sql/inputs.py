@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlglot import exp
 
-from thalweg.model.query import PASSING, RANGE, STATIC, TUMBLE, UNBOUNDED
+from thalweg.model.nesting import is_nested, results_of
+from thalweg.model.query import PASSING, RANGE, STATIC, TUMBLE, UNBOUNDED, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import duration_text
+from thalweg.sql.inner import Inner, inner_of
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source, span_of, suggestion
 from thalweg.sql.windows import check_time, fixed_length
@@ -19,12 +22,28 @@ NO_WINDOW = "write [RANGE 1 HOUR], [TUMBLE ...] or [UNBOUNDED] after it"
 _KINDS = {"RANGE": RANGE, "TUMBLE": TUMBLE, "UNBOUNDED": UNBOUNDED}
 
 
+BindInner = Callable[[Source, exp.Query, "Known", Mapping[str, Any]], Query]
+
+
 @dataclass(frozen=True)
 class Known:
-    """The streams and tables that a query may read, by name."""
+    """The streams and tables that a query may read, by name, and what is found `within` it while it is bound."""
 
     streams: Mapping[str, Stream]
     relations: Mapping[str, Relation]
+    bind: BindInner
+    within: dict[str, Inner] = field(default_factory=dict)
+
+    @property
+    def outside(self) -> Known:
+        """What a query within this one may read: the same, but for what else is within this one."""
+        return replace(self, within={})
+
+    def add(self, query: Query) -> Inner:
+        """One more query whose results are read."""
+        streams = (*self.streams.values(), *(i.stream for i in self.within.values()))
+        found = inner_of(query, {s.name: s.time for s in (*streams, *map(results_of, query.nested))})
+        return self.within.setdefault(found.stream.name, found)
 
     def stream(self, source: Source, table: exp.Table) -> Stream:
         """The stream that a reference names."""
@@ -51,6 +70,8 @@ class Known:
         return found
 
     def _find(self, name: str) -> Stream | Relation | None:
+        if name in self.within:
+            return self.within[name].stream
         everything: dict[str, Stream | Relation] = {**self.relations, **self.streams}
         return next((s for n, s in everything.items() if n.lower() == name.lower()), None)
 
@@ -131,6 +152,9 @@ def _windowed(source: Source, table: exp.Table, bare: Input, stream: Stream, row
 
 def no_window(source: Source, table: exp.Table, bare: Input, hint: str = NO_WINDOW) -> Exception:
     """The error for a stream that a join would have to keep for ever."""
+    if is_nested(bare.origin.name):
+        more = ", or equate the ends of the windows of all that is joined"
+        return source.at(table, f"{bare.alias} has no window in this join", hint + more)
     return source.at(table, f"stream {bare.origin.name} has no window in this join", hint)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from thalweg.sql.builder import is_star
+from thalweg.sql.inner import Inner
 from thalweg.sql.rows import is_window_reference
 from thalweg.sql.source import Source, Span, placed, span_of, suggestion
 
@@ -16,8 +17,8 @@ Outputs = Mapping[str, tuple[str, exp.Expr]]
 
 @dataclass(frozen=True)
 class Part:
-    """What FROM has under one name: a stream or a table with its columns, or a nested SELECT with what it reads (`bases`), its
-    results by name, and its conditions."""
+    """What FROM has under one name: a stream or a table with its columns, the results of an `inner` query, or a nested SELECT with what
+    it reads (`bases`), its results by name, and its conditions."""
 
     node: exp.Expr
     alias: str
@@ -27,6 +28,7 @@ class Part:
     outputs: Outputs = field(default_factory=dict)
     conditions: tuple[exp.Expr, ...] = ()
     is_view: bool = False
+    inner: Inner | None = None
 
     @property
     def nested(self) -> bool:
@@ -46,7 +48,8 @@ class Part:
         """What a column is, as an expression over streams and tables."""
         if self.nested:
             return exp.Paren(this=self.outputs[name.lower()][1].copy())
-        return exp.column(name, table=self.alias, quoted=True)
+        stored = name if self.inner is None else self.inner.columns[name]
+        return exp.column(stored, table=self.alias, quoted=True)
 
     def with_names(self, names: Sequence[str]) -> Part:
         """With other names for what it reads."""
@@ -64,10 +67,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Scope:
-    """The names that a SELECT sees."""
+    """The names that a SELECT sees. Where it has a window, columns of windows are those of its own unless they are qualified."""
 
     source: Source
     parts: tuple[Part, ...]
+    has_window: bool = False
 
     def replace_columns(self, select: exp.Select) -> None:
         """Columns of a SELECT by what they are over streams and tables; stars by the columns that they stand for."""
@@ -153,6 +157,8 @@ class Scope:
     def _found(self, column: exp.Column) -> tuple[Part, str] | None:
         """Where a column is, and its name there; an error where it is in several."""
         qualifier = column.table.lower()
+        if self.has_window and not qualifier and is_window_reference(column):
+            return None
         if qualifier and qualifier != "window" and all(p.alias.lower() != qualifier for p in self.parts):
             raise self._unknown_input(column)
         parts = [p for p in self.parts if qualifier in ("", p.alias.lower())]

@@ -1,21 +1,26 @@
-"""Subqueries in FROM, common table expressions and views that filter and project: they become part of the query that reads them.
+"""Subqueries in FROM, common table expressions, views and queries that others read.
 
-Their columns are replaced by what these are, their conditions are added to its own, and what they read it reads itself.
+Those that filter and project become part of the query that reads them: their columns are replaced by what these are, their conditions
+are added to its own, and what they read it reads itself. Those that have groups are queries of their own, whose results it reads, and so
+are joins that are grouped by windows or joined with other streams.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from thalweg.model.nesting import RESULT_TIME
+from thalweg.model.query import Query
 from thalweg.model.stream import Stream
+from thalweg.sql.inner_windows import check_times, has_window, with_equal_windows, with_inner_window
 from thalweg.sql.inputs import Known
 from thalweg.sql.nested_scope import Part, Scope, spread
-from thalweg.sql.plain import check_plain
+from thalweg.sql.plain import check_plain, check_reference, is_computed
 from thalweg.sql.refusals import table_references
-from thalweg.sql.source import Source, Span, span_of
+from thalweg.sql.source import Source, Span, placed, span_of
 from thalweg.sql.window_tables import without_table_windows
 
 DEEPEST = 100
@@ -27,12 +32,13 @@ LARGEST = 5000
 
 @dataclass(frozen=True)
 class Nested:
-    """A SELECT that has a name: a common table expression, or a view with a text of its own."""
+    """A SELECT that has a name: a common table expression, or a view or a `query` with a text of its own."""
 
     source: Source
     node: exp.Query
     named: Mapping[str, Nested]
     view: str = ""
+    query: Query | None = None
 
 
 Named = Mapping[str, Nested]
@@ -57,10 +63,16 @@ def unnested(source: Source, select: exp.Select, known: Known, named: Named, dep
     if all(_nested(source, node, named) is None for node in _inputs(select)):
         return select
     parts = [_part(source, node, known, named, depth) for node in _inputs(select)]
-    _check_joins(source, select, parts)
-    scope = Scope(source, tuple(_renamed(parts)))
+    parts = _met(source, select, parts, known, named, depth)
+    _refuse_using(source, select)
+    for part in parts:
+        check_times(source, select, part)
+    is_inner = any(p.inner is not None for part in parts for p in (part, *part.bases))
+    scope = Scope(source, tuple(_renamed(parts)), is_inner and has_window(select))
     scope.replace_columns(select)
     _read_directly(select, scope.parts)
+    with_inner_window(source, select, scope.parts)
+    with_equal_windows(select, scope.parts)
     return select
 
 
@@ -95,13 +107,57 @@ def _nested(source: Source, node: exp.Expr, named: Named) -> Nested | None:
 
 
 def _part(source: Source, node: exp.Expr, known: Known, named: Named, depth: int) -> Part:
-    """What stands under one name in FROM: a stream or table as it is, or a SELECT that becomes part of this one."""
+    """What stands under one name in FROM: a stream or table as it is, a SELECT that becomes part of this one, or one whose results are
+    read."""
     if (inner := _nested(source, node, named)) is None:
         return _base(source, node, known) if isinstance(node, exp.Table) else Part(node, node.alias_or_name)
+    if is_computed(inner.node):
+        return _results(source, node, inner, known, depth)
     place = (span_of(node) or (0, 1)) if inner.view else None
     select = check_plain(source, node, inner.source, inner.node.copy())
     flat = unnested(inner.source, select, known, inner.named, depth + 1)
     return _nested_part(source, node, inner, flat, known, place)
+
+
+def _met(
+    source: Source, select: exp.Select, parts: list[Part], known: Known, named: Named, depth: int
+) -> list[Part]:
+    """Inputs where joined rows that are to meet others, in a window or of another stream, are results that are read; a window after a
+    SELECT of one stream is that stream's."""
+    meets = has_window(select) or sum(p.is_stream or any(b.is_stream for b in p.bases) for p in parts) > 1
+    found = []
+    for part in parts:
+        inner, streams = _nested(source, part.node, named), [b for b in part.bases if b.is_stream]
+        if inner is not None and len(streams) > 1 and (meets or part.node.args.get("window") is not None):
+            found.append(_results(source, part.node, inner, known, depth))
+            continue
+        if streams:
+            _push_window(source, part.node, streams[0])
+        found.append(part)
+    return found
+
+
+def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth: int) -> Part:
+    """The results of a SELECT as a stream, in the place of it."""
+    if depth > DEEPEST:
+        raise source.at(node, "the query is nested too deeply", "take it apart")
+    check_reference(source, node)
+    query = inner.query
+    if query is None:
+        query = known.bind(inner.source, inner.node.copy(), known.outside, inner.named)
+    if query.changes:
+        raise source.at(
+            node, "a query over changes is not supported", "leave out EMIT CHANGES in what is read"
+        )
+    found = known.add(query)
+    alias = node.alias or (node.name if isinstance(node, exp.Table) else "subquery")
+    more = {key: node.args[key] for key in ("window", "time") if node.args.get(key) is not None}
+    table = exp.Table(
+        this=exp.to_identifier(found.stream.name, quoted=True),
+        alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)),
+        **more,
+    )
+    return Part(placed(table, node), alias, tuple(found.columns), is_stream=True, inner=found)
 
 
 def _nested_part(
@@ -111,8 +167,6 @@ def _nested_part(
     bases = tuple(_base(inner.source, t, known) for t in tables)
     scope = Scope(inner.source, bases)
     scope.replace_columns(select)
-    streams = [b for b in bases if b.is_stream]
-    _push_window(source, node, streams)
     conditions = [j.args["on"] for j in select.args.get("joins") or () if j.args.get("on") is not None]
     where = select.args.get("where")
     conditions += [] if where is None else [where.this]
@@ -128,38 +182,28 @@ def _nested_part(
 
 
 def _base(source: Source, table: exp.Table, known: Known) -> Part:
-    origin = known.either(source, table)
+    origin, inner = known.either(source, table), known.within.get(table.name)
+    columns = tuple(c.name for c in origin.columns if c.name != RESULT_TIME)
     return Part(
         table,
         table.alias_or_name,
-        tuple(c.name for c in origin.columns),
+        columns,
         is_stream=isinstance(origin, Stream),
+        inner=None if inner is None else replace(inner, columns={c: c for c in columns}),
     )
 
 
-def _push_window(source: Source, node: exp.Expr, streams: list[Part]) -> None:
+def _push_window(source: Source, node: exp.Expr, stream: Part) -> None:
     """A window after a nested SELECT is one of the only stream that it reads."""
     if (window := node.args.get("window")) is None:
         return
-    if len(streams) != 1:
-        raise source.at(
-            window, "a window of joined rows is not supported", "write a window after each stream inside"
-        )
-    if streams[0].node.args.get("window") is not None:
+    if stream.node.args.get("window") is not None:
         raise source.at(window, "the stream has a window inside already", "keep one of the two")
-    streams[0].node.set("window", window)
+    stream.node.set("window", window)
 
 
-def _check_joins(source: Source, select: exp.Select, parts: list[Part]) -> None:
-    """Refuse what would be another join if it were written flat."""
-    streams = sum(p.is_stream or any(b.is_stream for b in p.bases) for p in parts)
-    for part in parts:
-        if sum(b.is_stream for b in part.bases) > 1 and streams > 1:
-            raise source.at(
-                part.node,
-                "joined rows can't be joined with another stream",
-                "write one join of all the streams",
-            )
+def _refuse_using(source: Source, select: exp.Select) -> None:
+    """Refuse what would name columns of nested SELECTs."""
     for join in select.args.get("joins") or ():
         if join.args.get("using"):
             raise source.at(join, "USING with a subquery or a view is not supported", "write ON")

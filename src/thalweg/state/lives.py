@@ -75,7 +75,7 @@ def _born(
     directory: str,
     earlier: Mapping[str, int | None] | None,
 ) -> Life:
-    seen = {s: tops.get(s) for s in query.streams}
+    seen = {s: tops.get(s) for s in query.sources}
     begins = {s: None if top is None else top + 1 for s, top in seen.items()}
     outputs = tuple(Column(o.name, o.type) for o in query.outputs)
     return Life(query.name, batch, begins if earlier is None else earlier, directory, outputs, query.text)

@@ -106,6 +106,7 @@ class Known:
     streams: tuple[Stream, ...] = ()
     relations: tuple[Relation, ...] = ()
     sampled: Sampled = field(default_factory=Sampled)
+    nested: tuple[Query, ...] = ()
 
     def group(self, group: Group) -> GroupFigures:
         """Of the windows over one grouping."""
@@ -172,7 +173,7 @@ class Known:
 
     def batch(self, streams: Iterable[str]) -> Figure:
         """Microseconds of event time in a batch of some streams, the longest of them."""
-        names = tuple(streams)
+        names = tuple(dict.fromkeys(n for s in streams for n in self._declared(s)))
         measured = [self.seen.streams[s][1] for s in names if s in self.seen.streams]
         sampled = [self.sampled.batches[s] for s in names if s in self.sampled.batches]
         return _best(float(ASSUMED.batch), max(measured, default=None), None, max(sampled, default=None))
@@ -181,9 +182,30 @@ class Known:
         """Rows per second of a stream."""
         declared = next((s.rate for s in self.streams if s.name == name), None)
         measured = self.seen.streams.get(name)
+        if measured is None and (inner := self._nested.get(name)) is not None:
+            return self._rate_of_results(inner)
         return _best(
             float(ASSUMED.rate), measured[0] if measured else None, declared, self.sampled.rows.get(name)
         )
+
+    @cached_property
+    def _nested(self) -> dict[str, Query]:
+        return {q.name: q for q in self.nested}
+
+    def _declared(self, stream: str) -> tuple[str, ...]:
+        """The declared streams behind one, which may be that of a nested query's results."""
+        inner = self._nested.get(stream)
+        return (stream,) if inner is None or stream in self.seen.streams else inner.sources
+
+    def _rate_of_results(self, query: Query) -> Figure:
+        """Results per second of a nested query: groups of each instance or instant; of joined rows nothing is known before they come."""
+        if query.windows:
+            keys = self.group(group_of(query)).keys
+            return Figure(sum(keys.value * 1e6 / w.window.slide for w in query.windows), keys.origin)
+        if query.every is not None:
+            groups = self.groups(query)
+            return Figure(groups.value * 1e6 / query.every, groups.origin)
+        return self.rate(query.streams[0])
 
     def _table_rows(self, name: str) -> Figure:
         declared = next((r.rows for r in self.relations if r.name == name), None)

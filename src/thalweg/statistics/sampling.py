@@ -25,6 +25,7 @@ from thalweg.engine.kernel.connection import Reach, open_connection
 from thalweg.engine.kernel.relations import relation_files
 from thalweg.errors import DataError
 from thalweg.model.aggregates import TIME
+from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query
 from thalweg.model.reading import columns_read
 from thalweg.model.stream import Relation, Stream
@@ -58,6 +59,7 @@ def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: It
     sides: dict[str, tuple[float, float, float]] = {}
     heavy: dict[str, Heavy] = {}
     asked = tuple(queries)
+    asked = (*all_nested(asked), *asked)
     wanted = sides_to_sample(asked)
     sources: tuple[Stream | Relation, ...] = (*streams, *relations)
     for source in sources:

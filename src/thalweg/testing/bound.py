@@ -47,13 +47,18 @@ def bind_statements(text: str, origin: str = "") -> Bound:
             views=views,
         )
         views[view.name] = view_of(view.name, view.select, found)
-    creates = [s for s in statements if isinstance(s, CreateQuery)]
-    queries = {
-        s.name: bind(
-            s.select, name=s.name, into=s.into, streams=streams, relations=relations, infer=infer, views=views
+    queries: dict[str, Query] = {}
+    for s in (s for s in statements if isinstance(s, CreateQuery)):
+        queries[s.name] = bind(
+            s.select,
+            name=s.name,
+            into=s.into,
+            streams=streams,
+            relations=relations,
+            infer=infer,
+            views=views,
+            queries=queries,
         )
-        for s in creates
-    }
     return Bound(streams, queries, relations)
 
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from thalweg.api.handle import QueryHandle
 from thalweg.model.stream import Stream
-from thalweg.testing.reference import reference
-from thalweg.testing.reference_joins import reference_join
+from thalweg.testing.reference_nesting import Data, reference_any
 
 
 def reference_of(
@@ -18,10 +17,5 @@ def reference_of(
     """The results of a query by its epoch or its replay, its beginnings and its end; `fed` are the rows of all batches, by stream."""
     query, begins = handle.query, {s: t for s, t in (handle.begins or {}).items() if t is not None}
     batches = [] if handle.epoch is None and handle.catching_up is None else fed[: handle.ended]
-    if not query.windows:
-        return reference_join(query, streams, batches, begin=begins)
-    stream = query.streams[0]
-    empty = next(b[stream] for b in fed if stream in b).slice(0, 0)
-    return reference(
-        query, streams[stream], [b.get(stream, empty) for b in batches] or [empty], begin=begins.get(stream)
-    )
+    empty = {s: next(b[s] for b in fed if s in b).slice(0, 0) for s in query.sources}
+    return reference_any(query, Data(streams, [{**empty, **b} for b in batches] or [empty], begins=begins))

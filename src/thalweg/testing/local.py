@@ -46,7 +46,7 @@ def local_job(chunks: Sequence[Chunk], task: Task, tasks: int = 2) -> list[Repor
             }
             sent.extend(ingest([pa.RecordBatch.from_pydict(rows)], task))
     worked = [b for part in range(task.partitions) for b in work(_mine(sent, part), task, part)]
-    if compiled(task.plan).goes_on:
+    for _ in range(compiled(task.plan).last):
         worked = [b for part in range(task.partitions) for b in finish(_mine(worked, part), task, part)]
     return reports_of(worked)
 

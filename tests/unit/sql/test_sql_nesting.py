@@ -1,8 +1,14 @@
-"""Subqueries in FROM and WITH: what filters and projects becomes part of the query around it, and all else is refused by name."""
+"""Subqueries in FROM and WITH: what filters and projects becomes part of the query around it, what has groups is a query whose results
+are read, and all else is refused by name."""
 # ruff: noqa: E501
 
 import pytest
 from sql_support import join_failure, joined, marked
+
+from thalweg.model.windows import Window
+
+HOUR = 3_600_000_000
+HOURLY = "TUMBLE '1 hour'"
 
 SAME = [
     ("SELECT a, twice FROM (SELECT auction AS a, price * 2 AS twice FROM bid WHERE price > 3) x WHERE twice > 10",
@@ -41,9 +47,68 @@ def test_nested_is_flat(nested: str, flat: str) -> None:
         assert found.meaning == expected.meaning
 
 
+TUMBLING = "SELECT auction, COUNT(*) AS n, window_start, window_end FROM bid GROUP BY auction, {}"
+READS = [
+    ("SELECT MAX(n) AS m FROM ({}) GROUP BY TUMBLE '1 day'", "TUMBLE '1 hour'", Window(24 * HOUR, 24 * HOUR)),
+    ("WITH x AS ({}) SELECT window_end, MAX(n) AS m FROM x GROUP BY window_end", "TUMBLE '1 hour'", Window(HOUR, HOUR)),
+    ("WITH x AS ({}) SELECT MAX(n) AS m FROM x GROUP BY x.window_start", "HOP '3 hours' BY '2 hours'", Window(2 * HOUR, 2 * HOUR, HOUR)),
+    ("WITH x AS ({}) SELECT 1 + n AS o, MAX(auction) AS m, window_start FROM x GROUP BY 1, 3", "HOP '3 hours' BY '2 hours' OFFSET '90 minutes'", Window(2 * HOUR, 2 * HOUR, HOUR // 2)),
+    ("WITH x AS ({}) SELECT window_end, MAX(n) AS m FROM TABLE(TUMBLE(TABLE x, DESCRIPTOR(window_time), INTERVAL '1' DAY)) GROUP BY window_start, window_end", "TUMBLE '1 hour'", Window(24 * HOUR, 24 * HOUR)),
+    ("WITH x AS ({}) SELECT window.end, MAX(n) AS m FROM x GROUP BY window(window_end, '1 day')", "TUMBLE '1 hour'", Window(24 * HOUR, 24 * HOUR)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("outer", "window", "found"), READS, ids=[f"{r[0]} {r[1]}" for r in READS])
+def test_windows_over_results(outer: str, window: str, found: Window) -> None:
+    query = joined(outer.format(TUMBLING.format(window)))
+    assert [w.window for w in query.windows] == [found]
+    (inner,) = query.nested
+    alone = joined(TUMBLING.format(window))
+    assert query.streams == (inner.name,) and query.sources == ("bid",)
+    assert (inner.keys, inner.windows, inner.aggregates) == (alone.keys, alone.windows, alone.aggregates)
+
+
+def test_a_window_of_its_own_is_meant_unless_another_is_named() -> None:
+    query = joined(
+        f"SELECT window_end, MAX(x.window_end) AS last FROM ({TUMBLING.format(HOURLY)}) x GROUP BY TUMBLE '1 day'"
+    )
+    assert [o.sql for o in query.outputs] == ['"window_end"', '"a0"']
+    assert [a.call.args[0].sql for a in query.aggregates] == ['"inner_window_end"']
+
+
+def test_results_whose_ends_are_equated_need_no_window() -> None:
+    query = joined(
+        f"WITH x AS ({TUMBLING.format(HOURLY)}), m AS (SELECT window_end AS e, MAX(n) AS top FROM x GROUP BY window_end)"
+        " SELECT x.auction FROM x, m WHERE x.n = m.top AND x.window_end = m.e"
+    )
+    assert [(i.kind, i.length) for i in query.inputs] == [("range", 1), ("range", 1)]
+
+
+def test_equal_inner_queries_are_one() -> None:
+    first = joined(f"SELECT n FROM ({TUMBLING.format(HOURLY)}) x")
+    second = joined(
+        f"WITH y AS ({TUMBLING.format(HOURLY)}) SELECT MAX(n) AS m FROM y GROUP BY TUMBLE '1 day'"
+    )
+    assert first.nested == second.nested
+
+
+def test_inner_queries_that_never_forget_are_their_own() -> None:
+    counts = "SELECT auction, COUNT(*) AS n FROM bid [UNBOUNDED] GROUP BY auction EVERY 1 HOUR"
+    first = joined(f"SELECT n FROM ({counts}) x")
+    second = joined(f"SELECT n FROM ({counts}) x WHERE n > 3")
+    assert first.streams != second.streams and joined(first.text).meaning == first.meaning
+
+
 BAD = [
-    ("SELECT a FROM (SELECT auction AS a, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 day') x", "an aggregate in FROM is not supported", "GROUP BY auction, TUMBLE '1 day'", "create it as a query INTO 'dir'"),
-    ("SELECT a FROM (SELECT MAX(auction) AS a FROM bid) x", "an aggregate in FROM is not supported", "MAX(auction) AS a", "create it as a query"),
+    ("SELECT a FROM (SELECT auction AS a, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 day' LIMIT 3) x", "LIMIT is not supported", "LIMIT 3", "results are a stream"),
+    ("SELECT a FROM (SELECT MAX(auction) AS a FROM bid) x", "the query has no window", "SELECT", "add a window to GROUP BY"),
+    ("SELECT MAX(n) AS m FROM (SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 day') x", "the query has no window", "SELECT", "add a window to GROUP BY"),
+    ("SELECT at FROM (SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 day') x", "unknown column at", "at", "columns of x are: auction, n"),
+    ("SELECT event_time FROM (SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 day') x", "unknown column event_time", "event_time", "columns of x are: auction, n"),
+    ("SELECT MAX(n) AS m FROM (SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 day') x GROUP BY window(auction, '1 day')", "auction is not the event time of x", "auction", "write TUMBLE"),
+    ("SELECT window_end, n FROM (SELECT window_end, COUNT(*) AS n FROM bid GROUP BY WINDOWS(TUMBLE '1 day', TUMBLE '2 days')) x GROUP BY window_end, n", "the groups are of several windows", "GROUP BY window_end, n", "add a window to GROUP BY"),
+    ("WITH x AS (SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 day') SELECT x.n FROM x JOIN x AS y ON x.n = y.n", "x has no window in this join", "x", "write [RANGE 1 HOUR]"),
+    ("SELECT n FROM (SELECT auction, COUNT(*) AS n FROM bid [RANGE 1 DAY] GROUP BY auction EVERY 1 HOUR EMIT CHANGES) x", "a query over changes is not supported", "(SELECT", "leave out EMIT CHANGES"),
     ("SELECT auction FROM (SELECT DISTINCT auction FROM bid) x", "SELECT DISTINCT in FROM is not supported", "DISTINCT", "group by the columns"),
     ("SELECT auction FROM (SELECT auction FROM bid LIMIT 3) x", "LIMIT in FROM is not supported", "LIMIT 3", "results are a stream"),
     ("SELECT auction FROM (SELECT auction FROM bid UNION ALL SELECT id FROM auction) x", "UNION in FROM is not supported", "UNION", "write a query for each part"),
@@ -62,8 +127,7 @@ BAD = [
     ("SELECT auction FROM bid WHERE price IN (SELECT id FROM person)", "a subquery in IN is not supported", "price IN (SELECT id FROM person)", "join what it reads"),
     ("SELECT x.auction FROM (SELECT auction FROM bid) x JOIN person p USING (id)", "USING with a subquery or a view is not supported", "JOIN person p USING (id)", "write ON"),
     ("SELECT x.auction FROM (SELECT auction FROM bid [RANGE 1 DAY]) x [RANGE 1 DAY], person", "the stream has a window inside already", "[RANGE 1 DAY]", "keep one"),
-    ("SELECT x.price FROM (SELECT b.price FROM bid b [RANGE 1 DAY], auction a [RANGE 1 DAY]) x, bid c [RANGE 1 DAY]", "joined rows can't be joined with another stream", "(SELECT", "write one join"),
-    ("SELECT x.price FROM (SELECT b.price FROM bid b [RANGE 1 DAY], auction a [RANGE 1 DAY]) x [RANGE 1 DAY], person", "a window of joined rows is not supported", "[RANGE 1 DAY]", "write a window after each"),
+    ("SELECT x.price FROM (SELECT b.price FROM bid b [RANGE 1 DAY], auction a [RANGE 1 DAY]) x, bid c [RANGE 1 DAY]", "x has no window in this join", "(SELECT", "write [RANGE 1 HOUR]"),
     ("SELECT x.price FROM (SELECT b.price FROM bid b LEFT JOIN person p ON p.id = b.auction) x", "LEFT JOIN is not supported", "LEFT JOIN", "only inner joins are"),
     ("SELECT x.price FROM (SELECT price FROM bidd) x", "unknown stream or table bidd", "bidd", "did you mean bid?"),
 ]  # fmt: skip

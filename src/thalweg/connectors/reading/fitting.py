@@ -58,4 +58,3 @@ def _is_whole_raised(x: str, type_: str) -> str:
     digits = f"rtrim({before} || {after}, '0')"
     moved = f"TRY_CAST(regexp_extract({x}, '{_EXPONENT}', 1) AS BIGINT)"
     return f"(ltrim({digits}, '0') = '' OR length({digits}) - length({before}) - {moved} <= {_scale(type_)})"
-

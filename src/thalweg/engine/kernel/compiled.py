@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from thalweg.model.query import Query
 from thalweg.plan.core import core
 from thalweg.plan.graph import cut_anew
 from thalweg.plan.grid import Split
+from thalweg.plan.levels import last_stage, last_uses, part_of
 from thalweg.plan.nodes import Emission, Fragment, Join, Plan
 from thalweg.plan.pool import numbered, shown_columns
 from thalweg.plan.shape import Shape, shape_of
@@ -60,16 +61,28 @@ class Compiled:
     finished: tuple[str, ...]
     cells: dict[str, dict[str, pa.Table]]
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether partial results of the work stage need another exchange, by the groups of joins."""
-        return any(s.query.every is not None for s in self.joins)
+    @cached_property
+    def last(self) -> int:
+        """The exchanges that come after the first: by the groups of joins, and for what reads the results of others."""
+        return last_stage(self.plan)
+
+    @cached_property
+    def last_uses(self) -> dict[str, int]:
+        """The last level on which each node is read."""
+        return last_uses(self.plan)
 
 
 @lru_cache(maxsize=8)
 def compiled(path: str) -> Compiled:
     """The plan in a file. Plan files are never rewritten with other content under the same name."""
     return compile_plan(plan_at(Path(path)))
+
+
+@lru_cache(maxsize=32)
+def compiled_at(path: str, level: int) -> Compiled:
+    """What of the plan in a file is computed on a level."""
+    whole = compiled(path)
+    return compile_plan(part_of(whole.plan, level)) if whole.plan.nested else whole
 
 
 def compile_plan(plan: Plan) -> Compiled:

@@ -1,9 +1,10 @@
-"""The third stage of a batch, where joins are aggregated: one task per hash range of groups makes results of partial ones."""
+"""The stages of a batch after the second: one task per hash range makes results of the partial ones that groups of joins have, and
+works on what reads the results of other queries."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +13,11 @@ import pyarrow.compute as pc
 from thalweg.compile.results import changes_sql, final_sql, groups_sql, last_groups_sql, members_sql
 from thalweg.compile.retention import changes_id, needed
 from thalweg.engine.blame import blaming
-from thalweg.engine.kernel.buckets import receive
-from thalweg.engine.kernel.compiled import Crew, compiled, manifest
+from thalweg.engine.kernel.buckets import Sender, receive
+from thalweg.engine.kernel.compiled import Compiled, Crew, compiled, compiled_at, manifest
 from thalweg.engine.kernel.connection import Tables, query, run
 from thalweg.engine.kernel.joins import RESULT
+from thalweg.engine.kernel.levels import Arrived, pass_on, work_on
 from thalweg.engine.kernel.reporting import partition, reported
 from thalweg.engine.kernel.shelf import Shelf, renamed, stack
 from thalweg.engine.kernel.showing import show, show_shared
@@ -33,13 +35,31 @@ PARTIAL = '"partial"'
 def finish(
     batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Results of the groups of one hash range, added to the report of the work stage."""
+    """What a level makes of the one before it, in one hash range, added to the report of that one."""
     tables, said = receive(batches, Handover)
-    mine = partition() if part is None else part
+    mine, sender = partition() if part is None else part, Sender(task.partitions)
     report = next((Notes.of(h.report) for h in said if h.report.part == mine), Notes(mine))
+    level, last = said[0].level if said else 1, compiled(task.plan).last
+    frontiers = said[0].frontiers if said else {}
     if said and not any(h.report.failed for h in said):
-        reported(report, task, lambda: _Finish(task, report, tables, said[0].frontiers).run())
-    yield pa.RecordBatch.from_pydict({"report": [report.json()]})
+        reported(report, task, lambda: _went_on(level, tables, task, report, sender, frontiers))
+    if level == last:
+        yield pa.RecordBatch.from_pydict({"report": [report.json()]})
+        return
+    sender.control(Handover(report.report(), frontiers, level + 1))
+    yield from sender.batches()
+
+
+def _went_on(
+    level: int, tables: Arrived, task: Task, report: Notes, sender: Sender, frontiers: Instants
+) -> None:
+    """Groups of the joins of the level before, then what is read on this one."""
+    before = compiled_at(task.plan, level - 1)
+    if before.crews or before.finished:
+        _Finish(before, task, report, tables, frontiers).run()
+    if compiled(task.plan).plan.nested:
+        work_on(level, tables, task, report, sender, frontiers)
+        pass_on(task, report, sender)
 
 
 def of_member(table: pa.Table, column: str, bit: int) -> pa.Table:
@@ -63,10 +83,10 @@ class _Finish:
     """The groups of one hash range."""
 
     def __init__(
-        self, task: Task, report: Notes, tables: Mapping[str, list[pa.Table]], frontiers: Instants
+        self, asked: Compiled, task: Task, report: Notes, tables: Arrived, frontiers: Instants
     ) -> None:
         self.task, self.report, self.tables, self.frontiers = task, report, tables, frontiers
-        self.plan = compiled(task.plan).plan
+        self.compiled, self.plan = asked, asked.plan
         self.shelf = Shelf(task, report, manifest(task))
         self.needed = needed(self.plan, frontiers)
         self.offered = Tables()
@@ -76,12 +96,12 @@ class _Finish:
     def run(self) -> None:
         """Queries that are alike once, whichever of their plans are running; members of a pool that ask the same of its groups at once."""
         with self.offered:
-            for crew in compiled(self.task.plan).crews:
+            for crew in self.compiled.crews:
                 started = time.perf_counter()
                 with blaming(crew.parts):
                     rows = self._crew(crew)
                 self.report.time(f"finish {crew.join}", rows, time.perf_counter() - started)
-            for name in compiled(self.task.plan).finished:
+            for name in self.compiled.finished:
                 started, asked = time.perf_counter(), self.plan.query(name)
                 with blaming(self.plan.alike[name]):
                     rows = self._changes(asked) if asked.changes else self._groups(asked)

@@ -28,6 +28,7 @@ from thalweg.engine.kernel.reporting import described
 from thalweg.engine.kernel.sifting import Sifted, sifted
 from thalweg.engine.task import Control, Made, SideCount, StreamFacts, Task, Trouble
 from thalweg.errors import DataError
+from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query
 from thalweg.model.reading import columns_judged, columns_read
 from thalweg.model.stream import Column, Stream
@@ -59,7 +60,7 @@ def ingest(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordB
         permit(Reach(task.readable, task.spill))
         plan = compiled(task.plan)
         for name, chunks in found.items():
-            streams[name] = _StreamIngest(plan, plan.plan.stream(name), task, sender, steps).run(chunks)
+            streams[name] = StreamIngest(plan, plan.plan.stream(name), task, sender, steps).run(chunks)
     except Aborted:
         raise
     except Exception as e:
@@ -83,7 +84,7 @@ def _collect(batches: Iterable[pa.RecordBatch]) -> dict[str, Chunks]:
     return found
 
 
-class _StreamIngest:
+class StreamIngest:
     """Reads the chunks of one stream once for all fragments that start from its rows."""
 
     def __init__(
@@ -198,7 +199,7 @@ class _StreamIngest:
     @property
     def _asked(self) -> list[Query]:
         """All that is computed from the rows."""
-        return [*self.plan.plan.queries, *(j.asked for j in self.plan.plan.joins)]
+        return [*self.plan.plan.asked, *(j.asked for j in self.plan.plan.joins)]
 
     def _scanned(self, paths: Sequence[str]) -> frozenset[str]:
         """The columns that queries read; all where a value may not fit and late rows are kept, with all columns."""
@@ -293,7 +294,7 @@ def _conditions(plan: Compiled, stream: Stream) -> dict[tuple[str, ...], list[st
     """Each set of conditions on the rows of a stream, with the queries that read it so; a join may read it more than once."""
     found: dict[tuple[str, ...], list[str]] = {}
     for q in plan.plan.queries:
-        for given in q.inputs:
+        for given in (i for inner in (q, *all_nested((q,))) for i in inner.inputs):
             if given.is_stream and given.source == stream.name:
                 found.setdefault(tuple(c.sql for c in given.where), []).append(q.name)
     return found

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from thalweg.compile import invalidation
 from thalweg.compile.lifts import merge_sql, present
-from thalweg.compile.retention import block_of, needed
+from thalweg.compile.retention import block_of
 from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.compiled import Compiled
 from thalweg.engine.kernel.connection import Tables, query
@@ -23,7 +23,7 @@ from thalweg.plan.shape import Shape
 
 
 class Stock:
-    """The fragments of one hash range."""
+    """The fragments of one hash range; `needed` is what is to be kept of what, from which slot on."""
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Stock:
         shelf: Shelf,
         arrived: Mapping[str, list[pa.Table]],
         frontiers: dict[str, int | None],
+        kept: Mapping[str, int],
     ) -> None:
         self.compiled, self.plan, self.shelf, self.arrived, self.frontiers = (
             compiled,
@@ -40,7 +41,7 @@ class Stock:
             frontiers,
         )
         self.report = shelf.report
-        self.needed = needed(self.plan, frontiers)
+        self.needed = kept
         self.tables = Tables()
         self.present: dict[str, pa.Table] = {}
         self._moved: dict[str, list[pa.Table]] = {}

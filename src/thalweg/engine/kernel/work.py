@@ -9,24 +9,22 @@ import pyarrow as pa
 from thalweg.engine import frontier
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import Sender, receive
-from thalweg.engine.kernel.compiled import Compiled, compiled, manifest
-from thalweg.engine.kernel.joins import JoinWork
+from thalweg.engine.kernel.compiled import Compiled, compiled
+from thalweg.engine.kernel.levels import pass_on, work_on
 from thalweg.engine.kernel.reporting import partition, reported
-from thalweg.engine.kernel.shelf import Shelf
-from thalweg.engine.kernel.stock import Stock
-from thalweg.engine.kernel.windows import WindowWork
 from thalweg.engine.task import Control, Handover, Instants, Notes, Task
+from thalweg.model.nesting import with_frontiers, with_tops
 
 
 def work(batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None) -> Iterator[pa.RecordBatch]:
     """Do the work of one hash range and report it; the range is Spark's partition unless it is given.
 
-    Where joins are aggregated the report goes on with the partial results, to the stage that finishes them.
+    Where joins are aggregated, or results are read by others, the report goes on with these, to the stage that finishes them.
     """
     report, sender = Notes(partition() if part is None else part), Sender(task.partitions)
     moved: Instants = {}
     reported(report, task, lambda: moved.update(_worked(batches, task, report, sender)))
-    if not compiled(task.plan).goes_on:
+    if not compiled(task.plan).last:
         yield pa.RecordBatch.from_pydict({"report": [report.json()]})
         return
     sender.control(Handover(report.report(), moved))
@@ -40,13 +38,9 @@ def _worked(batches: Iterable[pa.RecordBatch], task: Task, report: Notes, sender
     report.controls = tuple(controls) if report.part == 0 else ()
     if any(c.trouble for c in controls):
         return {}
-    plan = compiled(task.plan)
-    _, frontiers = moved_frontiers(task, plan, controls)
-    stock = Stock(plan, Shelf(task, report, manifest(task)), tables, frontiers)
-    with stock.tables:
-        WindowWork(stock).run()
-        JoinWork(stock, sender).run()
-        stock.keep()
+    _, frontiers = moved_frontiers(task, compiled(task.plan), controls)
+    work_on(0, tables, task, report, sender, frontiers)
+    pass_on(task, report, sender)
     return frontiers
 
 
@@ -54,8 +48,13 @@ def moved_frontiers(
     task: Task, compiled_plan: Compiled, controls: Iterable[Control]
 ) -> tuple[Instants, Instants]:
     """Highest event times and frontiers after the batch, as every partition and the driver compute them alike."""
-    if task.moved is not None:
-        return task.moved
+    tops, frontiers = task.moved or _moved(task, compiled_plan, controls)
+    nested = compiled_plan.plan.nested
+    frontiers = with_frontiers(nested, frontiers)
+    return with_tops(nested, tops, frontiers), frontiers
+
+
+def _moved(task: Task, compiled_plan: Compiled, controls: Iterable[Control]) -> tuple[Instants, Instants]:
     seen = [(s, facts.top) for c in controls for s, facts in c.streams.items()]
     awake = {s for s, top in seen if top is not None}
     tops = frontier.raised(task.tops, seen)

@@ -1,0 +1,79 @@
+"""The definition of a query over queries: the results of the inner ones over all the data, as streams that the outer one reads.
+
+No code is shared with the engine: inner queries are computed by their own definitions, one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.model.nesting import RESULT_TIME
+from thalweg.model.query import Query
+from thalweg.model.stream import Column, Stream
+from thalweg.testing.reference import frontier, reference
+from thalweg.testing.reference_joins import NONE, Batches, reference_join
+
+
+@dataclass(frozen=True)
+class Data:
+    """Streams with all their micro-batches, tables, and from which event time on each stream counts, where that is not from the first."""
+
+    streams: Mapping[str, Stream]
+    batches: Batches
+    relations: Mapping[str, pa.Table] = field(default_factory=lambda: NONE)
+    begins: Mapping[str, int] = field(default_factory=dict)
+
+
+def reference_any(query: Query, data: Data, until: int | None = None) -> pa.Table:
+    """The result of any query once all batches were read."""
+    whole = with_results(query, data)
+    if query.windows:
+        batches = [b[query.stream] for b in whole.batches if query.stream in b]
+        return reference(query, whole.streams[query.stream], batches, whole.begins.get(query.stream), until)
+    begins = {s: b for s, b in whole.begins.items() if s in query.streams}
+    return reference_join(query, whole.streams, whole.batches, whole.relations, begins, until)
+
+
+def with_results(query: Query, data: Data) -> Data:
+    """Data with the results of what is nested in a query, each as a stream of one batch, whose frontier is the inner query's: that is its
+    highest event time less its delay, so the delay is what makes it so."""
+    for inner in query.nested:
+        whole = with_results(inner, data)
+        rows, reached = reference_any(inner, data), _frontier(inner, whole)
+        columns = tuple(Column(o.name, o.type) for o in inner.outputs)
+        top = pc.max(rows.column(RESULT_TIME).cast(pa.timestamp("us")).cast(pa.int64())).as_py()
+        delay = 0 if top is None or reached is None else top - reached
+        begin = _begin(inner, whole.begins)
+        data = replace(
+            data,
+            streams={**data.streams, inner.name: Stream(inner.name, columns, RESULT_TIME, delay)},
+            batches=[*data.batches, {inner.name: rows}],
+            begins={**data.begins, **({} if begin is None else {inner.name: begin})},
+        )
+    return data
+
+
+def _frontier(query: Query, data: Data) -> int | None:
+    found = [frontier(data.streams[s], [b[s] for b in data.batches if s in b]) for s in query.streams]
+    return None if None in found else min(f for f in found if f is not None)
+
+
+def _begin(query: Query, begins: Mapping[str, int]) -> int | None:
+    """The end of the last result that would not be whole."""
+    found = [(i, begins[i.source]) for i in query.inputs if i.source in begins]
+    if not found:
+        return None
+    if query.windows:
+        ends = [
+            (found[0][1] - 1 - w.window.offset) // w.window.slide * w.window.slide
+            + w.window.offset
+            + w.window.range
+            for w in query.windows
+        ]
+        return max(ends)
+    first = max(b + (1 if i.length is None else i.length) for i, b in found)
+    return first if query.every is None else (-(-first // query.every) - 1) * query.every
