@@ -54,7 +54,7 @@ class Clock:
         columns = {"stream": [c[0] for c in chunks], "path": [c[1] for c in chunks]}
         sent = list(ingest([_batch(columns | {"data": pa.array([None] * len(chunks), pa.binary())})], task))
         parts = [0.0] * task.partitions
-        for stage in (work, *((finish,) if compiled(task.plan).goes_on else ())):
+        for stage in (work, *(finish,) * compiled(task.plan).last):
             made = []
             for part in range(task.partitions):
                 started = time.process_time()
