@@ -12,6 +12,7 @@ from thalweg.api.results import arrow_type
 from thalweg.api.session import Session
 from thalweg.connectors.parquet import with_zone
 from thalweg.errors import SqlError, UsageError
+from thalweg.testing.local import LocalSession
 
 GIVEN = "format = 'parquet', path = 'in', time = 'at', late_rows = 'late'"
 BID = f"CREATE STREAM bid (auction BIGINT, price BIGINT, at TIMESTAMP) WITH ({GIVEN});\n"
@@ -154,7 +155,14 @@ def test_a_select_is_explained_beside_a_query_of_any_name(
 
 @pytest.mark.parametrize(
     ("option", "scheme"),
-    [("path", "s3"), ("path", "kafka"), ("path", "hdfs"), ("late_rows", "gs"), ("path", "FILE")],
+    [
+        ("path", "s3"),
+        ("path", "kafka"),
+        ("path", "hdfs"),
+        ("late_rows", "gs"),
+        ("path", "FILE"),
+        ("late_rows", "jdbc:postgresql"),
+    ],
 )
 def test_paths_of_other_stores_are_refused_by_name(tmp_path: Path, option: str, scheme: str) -> None:
     given = {"path": "in", "late_rows": "late"} | {option: f"{scheme}://a/b"}
@@ -173,6 +181,31 @@ def test_paths_of_other_stores_from_python(tmp_path: Path) -> None:
     session.sql(BID)
     with pytest.raises(UsageError, match="kafka is not supported yet"):
         session.query(SELECT, name="q", into="kafka://host/topic")
+    with pytest.raises(UsageError, match="session directory 's3://bucket/run': s3 is not supported yet"):
+        Session("s3://bucket/run")
+
+
+def test_nothing_is_read_that_is_written_while_it_runs(tmp_path: Path) -> None:
+    """What a start would refuse is refused before it is kept: else there would be no start any more."""
+    declared = BID.replace("'in'", f"'{tmp_path}/in'").replace("'late'", f"'{tmp_path}/late'")
+    for name in ("in", "other"):
+        (tmp_path / name).mkdir()
+    session = LocalSession(tmp_path / "run")
+    session.sql(declared)
+    session.begin()
+    for wrong in (
+        f"CREATE QUERY q INTO '{tmp_path}/in/deep/q' AS {SELECT}",
+        declared.replace("bid (", "b (").replace("/in'", "'"),
+        declared.replace("bid (", "b (").replace("/in'", "/other'").replace("/late'", "/in/late'"),
+    ):
+        with pytest.raises(UsageError, match="which would read it"):
+            session.sql(wrong)
+    session.query(SELECT, name="q", into=tmp_path / "in" / "_hidden")
+    session.close()
+    again = LocalSession(tmp_path / "run")
+    again.begin()
+    assert list(again.catalog.queries) == ["q"] and list(again.catalog.streams) == ["bid"]
+    again.close()
 
 
 def test_what_python_would_say(tmp_path: Path) -> None:

@@ -23,6 +23,12 @@ def check_catalog(
     """What changed since what `ran`; refused if nobody can have meant it, or if streams are read where the session or its queries write."""
     found = changes(ran, catalog.queries)
     check_redefined(found, catalog.redefined)
+    check_no_feedback(catalog, root, outputs)
+    return found
+
+
+def check_no_feedback(catalog: Catalog, root: Path, outputs: Mapping[str, str]) -> None:
+    """Refuse streams that would read what the session or its queries write."""
     written = {str(root): "the session's directory"} | {
         path: f"what query {name} writes" for name, path in outputs.items()
     }
@@ -33,7 +39,6 @@ def check_catalog(
         }
     for stream in catalog.streams.values():
         check_apart(stream, written)
-    return found
 
 
 def check_relations(catalog: Catalog, query: Query) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from thalweg.api.changes import asks_same
-from thalweg.api.checks import check_history, check_new_output, check_relations
+from thalweg.api.checks import check_history, check_new_output, check_no_feedback, check_relations
 from thalweg.api.declaring import absolute, bound_again, query_of
 from thalweg.api.past import Past
 from thalweg.api.places import Places, check_results, check_rows_beside
@@ -156,6 +156,8 @@ class Declarations:
                 )
             catalog = before.with_stream(stream)
             check_rows_beside(stream, before.streams.values(), self.outputs)
+            if self._is_open:
+                check_no_feedback(catalog, self._running.directory.root, self.outputs)
             self._running.add_source(source)
             self.become(catalog, thing(STREAM, stream.name))
         return stream
@@ -210,7 +212,7 @@ class Declarations:
             )
             if not query.windows:
                 self._check_plan(catalog, query)
-            self._check_running(query)
+            self._check_running(catalog, query)
             self.become(catalog, thing(QUERY, query.name))
         return query
 
@@ -241,10 +243,12 @@ class Declarations:
             query
         )
 
-    def _check_running(self, query: Query) -> None:
+    def _check_running(self, catalog: Catalog, query: Query) -> None:
         """Refuse, while batches run, what a start would refuse."""
         if (runner := self._running.runner) is not None:
             check_relations(self.catalog, query)
+            outputs = {**self.outputs, query.name: self._places.of(query)}
+            check_no_feedback(catalog, self._running.directory.root, outputs)
             if not (ran := self._past.ran().get(query.name)) or not asks_same(ran, query):
                 check_new_output(query, self._places.of(query), runner)
 

@@ -37,6 +37,7 @@ from thalweg.engine.runner import Runner
 from thalweg.errors import UsageError
 from thalweg.explain import Explanation
 from thalweg.model.catalog import Catalog, known
+from thalweg.model.paths import refused_path
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.plan.nodes import Plan
@@ -65,7 +66,7 @@ class Session:
         master: str | None = None,
         settings: dict[str, str] | None = None,
     ) -> None:
-        self.directory = Directory(dir if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
+        self.directory = Directory(_local(dir) if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
         self.console: Callable[[str, int, pa.Table], None] | None = print_results
         self.fault: str | None = None
         self._running = Running(self.directory, spark, master, SampledPlanners(self._partitions).of)
@@ -396,3 +397,10 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _local(dir: str | Path) -> str | Path:
+    """A directory of this machine."""
+    if isinstance(dir, str) and (refused := refused_path(dir, writes=True)):
+        raise UsageError(f"session directory {refused[0]}", "give a local directory")
+    return dir

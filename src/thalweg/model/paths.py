@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):/", re.ASCII)
+_SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.:-]+):/", re.ASCII)
 _READ = (
     "copy the files to a local directory, or give a Spark streaming DataFrame from Python (session.stream)"
 )
