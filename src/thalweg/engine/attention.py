@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from thalweg.optimizer.predicting import join_estimate
+from thalweg.optimizer.planner import join_estimate
 from thalweg.plan.nodes import Join, Plan
 from thalweg.state.manifest import Manifest, StepTime
 from thalweg.statistics.known import Known

@@ -13,6 +13,7 @@ from thalweg.model.query import Query
 from thalweg.model.settings import FEATURES, Config
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
+from thalweg.optimizer.cost.join_engine import Estimate
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.estimate import estimate
 from thalweg.optimizer.forest import Forest, Step
@@ -31,7 +32,7 @@ from thalweg.optimizer.pool_costs import (
 )
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.plan.groups import Group
-from thalweg.plan.nodes import Derived, Fragment, Plan
+from thalweg.plan.nodes import Derived, Fragment, Join, Plan
 from thalweg.state.manifest import Manifest, Seen
 from thalweg.statistics.constants import join_constants
 from thalweg.statistics.known import Known, Sampled
@@ -171,27 +172,38 @@ def statistics_of(known: Known, group: Group) -> WindowStatistics:
 def worth_replanning(plan: Plan, candidate: Plan, known: Known) -> frozenset[str]:
     """The queries for which another plan is clearly better by what plans are chosen by: each join by itself, those over windows together,
     since they share fragments."""
-    joins = {
-        q.name
-        for q in plan.asked
-        if not q.windows and _join_cost(plan, q, known) > CLEAR_GAIN * _join_cost(candidate, q, known)
-    }
+    now, then = (_join_costs(p, known) for p in (plan, candidate))
+    joins = {name for name, nanos in now.items() if name in then and nanos > CLEAR_GAIN * then[name]}
     windowed = plan_cost(plan, known) > CLEAR_GAIN * plan_cost(candidate, known)
     return frozenset(joins | ({q.name for q in plan.windowed} if windowed else set()))
 
 
-def _join_cost(plan: Plan, query: Query, known: Known) -> float:
-    """The predicted work of a join query, per second of stream."""
-    statistics, running = (
-        join_statistics(known, query),
-        [plan.join(e.nodes[0]) for e in plan.given_to(query.name)],
+def _join_costs(plan: Plan, known: Known) -> dict[str, float]:
+    """The predicted work of each join query, per second of stream: that of a pool in equal parts."""
+    found: dict[str, float] = {}
+    for join in (j for j in plan.joins if plan.users(j.id)):
+        names = plan.queries_of(join.id)
+        beside, made = join_estimate(plan, join, known)
+        parts = len(names) if join.pool else 1
+        found |= {name: found.get(name, 0.0) + (beside + made.nanos) / parts for name in names}
+    return found
+
+
+def join_estimate(plan: Plan, join: Join, known: Known) -> tuple[float, Estimate]:
+    """What a join of a plan is expected to cost beside itself, in a pool, and by itself: by what it was planned by."""
+    queries = [plan.query(name) for name in plan.queries_of(join.id)]
+    early = tuple(plan.fragment(side).early for side in join.sides)
+    if not join.pool:
+        statistics, asked, beside = join_statistics(known, queries[0]), queries[0], 0.0
+    else:
+        statistics, asked, beside = (
+            pool_statistics(known, queries),
+            widest(queries),
+            pool_cost(known, queries),
+        )
+    return beside, estimate(
+        asked, early, join.evaluate, join.method, statistics, join_constants(), join.order
     )
-    early = [tuple(plan.fragment(s).early for s in j.sides) for j in running]
-    costs = [
-        estimate(query, e, j.evaluate, j.method, statistics, join_constants(), j.order)
-        for j, e in zip(running, early, strict=True)
-    ]
-    return sum(c.nanos for c in costs)
 
 
 def plan_cost(plan: Plan, known: Known) -> float:
