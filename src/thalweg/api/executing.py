@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from thalweg.api import show
 from thalweg.api.declaring import free_name, query_of
 from thalweg.api.outcomes import Assigned, Created, Declared, Dropped, Explained, Outcome
-from thalweg.api.remembering import STREAM, TABLE, VIEW
 from thalweg.api.sources import declared_source
 from thalweg.errors import StatementError, UsageError
 from thalweg.explain import Explanation
@@ -42,18 +41,12 @@ def _execute(session: Session, statement: st.Statement) -> Outcome:
             replaced = statement.name in session.catalog.queries
             handle = session._create(statement)
             return Created(handle.name, handle.directory, replaced, session.history_of(handle.query))
-        case st.DropQuery(name):
+        case st.Drop("QUERY", name):
             session.drop(name)
             return Dropped("query", name)
-        case st.DropStream(name):
-            declared.drop(STREAM, name)
-            return Dropped("stream", name)
-        case st.DropTable(name):
-            declared.drop(TABLE, name)
-            return Dropped("table", name)
-        case st.DropView(name):
-            declared.drop(VIEW, name)
-            return Dropped("view", name)
+        case st.Drop(kind, name):
+            declared.drop(kind.lower(), name)
+            return Dropped(kind.lower(), name)
         case st.SetOption(key, value):
             session.set(key, value)
             return Assigned(key, value)

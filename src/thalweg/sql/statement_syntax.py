@@ -1,10 +1,10 @@
-"""The grammar of statements: CREATE, ALTER, DROP, EXPLAIN, SHOW, SET around queries."""
+"""The grammar of statements: CREATE, ALTER, DROP, EXPLAIN, SHOW, SET around queries. What says all by itself is a statement as it stands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sqlglot import exp
@@ -93,12 +93,12 @@ class ViewSyntax:
 
 
 @dataclass(frozen=True)
-class DropSyntax:
+class Drop:
     """DROP QUERY, STREAM, TABLE or VIEW."""
 
     kind: str
     name: str
-    span: Span
+    span: Span = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -112,25 +112,23 @@ class ExplainSyntax:
 
 
 @dataclass(frozen=True)
-class ShowSyntax:
-    """SHOW."""
+class Show:
+    """SHOW QUERIES | STREAMS | VIEWS | PLAN | STATISTICS | CHANGES."""
 
     what: str
-    span: Span
+    span: Span = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
-class SetSyntax:
-    """SET key = value."""
+class SetOption:
+    """`SET plan.windows = 'best'`."""
 
     key: str
     value: str
-    span: Span
+    span: Span = field(default=(0, 0), compare=False)
 
 
-StatementSyntax = (
-    CreateSyntax | QuerySyntax | ViewSyntax | DropSyntax | ExplainSyntax | ShowSyntax | SetSyntax
-)
+StatementSyntax = CreateSyntax | QuerySyntax | ViewSyntax | Drop | ExplainSyntax | Show | SetOption
 
 
 class StatementParser(ThalwegParser):
@@ -175,11 +173,11 @@ class StatementParser(ThalwegParser):
             return self._named_query(span, "ALTER")
         if self._match_text_seq("DROP"):
             kind = self._word(("QUERY", "STREAM", "TABLE", "VIEW"))
-            return DropSyntax(kind, self._name(kind.lower()), span)
+            return Drop(kind, self._name(kind.lower()), span)
         if self._match_text_seq("EXPLAIN"):
             return self._read_explain(span)
         if self._match_text_seq("SHOW"):
-            return ShowSyntax(self._word(SHOWN), span)
+            return Show(self._word(SHOWN), span)
         if self._match_text_seq("SET"):
             return self._read_set(span)
         if self._curr.token_type in (
@@ -237,7 +235,7 @@ class StatementParser(ThalwegParser):
             key.append(self._part())
         if not self._match(TokenType.EQ) and not self._match_text_seq("TO"):
             self.expected("=")
-        return SetSyntax(".".join(key).lower(), self._value()[0], span)
+        return SetOption(".".join(key).lower(), self._value()[0], span)
 
     def _query(self) -> exp.Query:
         first = self._curr

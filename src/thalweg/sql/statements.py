@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -21,11 +20,11 @@ from thalweg.sql.statement_syntax import (
     NAME,
     NAME_HINT,
     CreateSyntax,
-    DropSyntax,
+    Drop,
     ExplainSyntax,
     QuerySyntax,
-    SetSyntax,
-    ShowSyntax,
+    SetOption,
+    Show,
     StatementParser,
     StatementSyntax,
     ViewSyntax,
@@ -92,34 +91,6 @@ class CreateView:
 
 
 @dataclass(frozen=True)
-class DropView:
-    """DROP VIEW."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class DropQuery:
-    """DROP QUERY."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class DropStream:
-    """DROP STREAM."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class DropTable:
-    """DROP TABLE."""
-
-    name: str
-
-
-@dataclass(frozen=True)
 class Explain:
     """EXPLAIN [ANALYZE] of a SELECT, of a live query by name, or (with neither) of the whole shared plan."""
 
@@ -129,40 +100,7 @@ class Explain:
     text: str
 
 
-@dataclass(frozen=True)
-class Show:
-    """SHOW QUERIES | STREAMS | VIEWS | PLAN | STATISTICS | CHANGES."""
-
-    what: str
-
-
-@dataclass(frozen=True)
-class SetOption:
-    """`SET plan.windows = 'best'`."""
-
-    key: str
-    value: str
-
-
-Statement = (
-    CreateStream
-    | CreateTable
-    | CreateView
-    | CreateQuery
-    | DropQuery
-    | DropStream
-    | DropTable
-    | DropView
-    | Explain
-    | Show
-    | SetOption
-)
-_DROPS: dict[str, Callable[[str], Statement]] = {
-    "QUERY": DropQuery,
-    "STREAM": DropStream,
-    "TABLE": DropTable,
-    "VIEW": DropView,
-}
+Statement = CreateStream | CreateTable | CreateView | CreateQuery | Explain | Drop | Show | SetOption
 
 
 def parse_script(text: str, origin: str = "") -> tuple[Statement, ...]:
@@ -291,18 +229,14 @@ def _statement(source: Source, syntax: StatementSyntax) -> Statement:
             return CreateTable(declarations.relation(source, declaration))
         case QuerySyntax():
             return _create_query(source, syntax)
-        case DropSyntax(kind, name):
-            return _DROPS[kind](name)
         case ViewSyntax(name, node, replaces):
             return CreateView(name, _select(source, node), replaces)
         case ExplainSyntax(analyze, node, query, span):
             return Explain(
                 analyze, _select(source, node) if node else None, query, source.text[span[0] : span[1]]
             )
-        case ShowSyntax(what):
-            return Show(what)
-        case SetSyntax(key, value):
-            return SetOption(key, value)
+        case Drop() | Show() | SetOption():
+            return syntax
 
 
 def _create_query(source: Source, syntax: QuerySyntax) -> CreateQuery:

@@ -10,10 +10,7 @@ from thalweg.sql.statements import (
     CreateQuery,
     CreateStream,
     CreateTable,
-    DropQuery,
-    DropStream,
-    DropTable,
-    DropView,
+    Drop,
     Explain,
     SetOption,
     Show,
@@ -33,10 +30,10 @@ CREATE QUERY q INTO 'out/q' AS
 SHOW queries
 """
 SIMPLE = [
-    ("DROP QUERY q", DropQuery("q")),
-    ("drop stream bid;", DropStream("bid")),
-    ("DROP TABLE person", DropTable("person")),
-    ("DROP VIEW large", DropView("large")),
+    ("DROP QUERY q", Drop("QUERY", "q")),
+    ("drop stream bid;", Drop("STREAM", "bid")),
+    ("DROP TABLE person", Drop("TABLE", "person")),
+    ("DROP VIEW large", Drop("VIEW", "large")),
     ("SHOW QUERIES", Show("QUERIES")),
     ("show streams", Show("STREAMS")),
     ("SHOW PLAN", Show("PLAN")),
