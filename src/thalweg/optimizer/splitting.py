@@ -107,7 +107,7 @@ def _cut_sides(plan: Plan, join: Join) -> list[tuple[int, Fragment]]:
 
 def _values(fragment: Fragment, known: Known) -> Values:
     """The values of what a fragment is spread by."""
-    wanted = tuple(fragment.columns[i] for i in fragment.route[0] or ())
+    wanted = tuple(fragment.columns[i].sql for i in fragment.route[0] or ())
     for columns, count, heavy in known.input(fragment).equated:
         if columns == wanted:
             return Values(max(count.value, 1.0), heavy)
