@@ -298,7 +298,7 @@ class Runner:
             return self.lives
         live = [q for q in plan.queries if not is_retired(q.name)]
         pools = {q.name: pools_of(plan, q.name) for q in live if q.into is None}
-        begins = self._following(live) | {a.query.name: a.begins for a in self._ground.arrivals}
+        begins = self._begun_before(live) | {a.query.name: a.begins for a in self._ground.arrivals}
         return lives.lived(
             self.lives,
             live,
@@ -310,7 +310,7 @@ class Runner:
             begins,
         )
 
-    def _following(self, queries: Sequence[Query]) -> dict[str, Mapping[str, int | None]]:
+    def _begun_before(self, queries: Sequence[Query]) -> dict[str, Mapping[str, int | None]]:
         """The beginnings of queries that go on with what others of their names were given."""
         lived = {life.name: life.begins for life in self.lives if life.ended is None}
         return {q.name: lived[q.name] for q in queries if q.name in lived and goes_on(self._ground.plan, q)}

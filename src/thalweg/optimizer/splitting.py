@@ -130,7 +130,7 @@ def _roles(plan: Plan, joins: Iterable[Join], known: Known) -> dict[str, bool] |
         free = [(n, f) for n, f in sides if not f.early and f.id not in found]
         if len(given) > 1 or (not given and not free):
             return None
-        most = given[0] if given else max(free, key=lambda s: _kept(join, *s, known))[1].id
+        most = given[0] if given else max(free, key=lambda s: _kept(join, s[0], s[1], known))[1].id
         found |= {f.id: f.id == most for _, f in sides}
     return found
 
