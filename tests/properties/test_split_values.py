@@ -105,7 +105,7 @@ def test_results_while_values_are_split(settings: str, query: str, tmp_path: Pat
     run.check()
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(st.integers(0, 10_000), st.data())
 def test_a_drawn_run(tmp_path_factory: pytest.TempPathFactory, seed: int, data: st.DataObject) -> None:
     """Splitting is switched, sessions are opened again with other numbers of partitions, evaluations are planned anew."""
