@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from thalweg.engine.commit import controls_of
 from thalweg.engine.task import Report
@@ -15,7 +15,7 @@ from thalweg.state.manifest import Counts, Manifest, SetAside, StepTime
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """What a batch did, for people and for tests."""
+    """What a batch did, for people and for tests. `streams` are the rows of each that it read."""
 
     batch: int
     rows: int
@@ -31,6 +31,7 @@ class BatchProgress:
     bad_files: int = 0
     set_aside: tuple[SetAside, ...] = ()
     failed: tuple[Failure, ...] = ()
+    streams: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def progress_of(
     for report in done.reports:
         for query, rows in ((q, n) for r in report.results for q, n in r.by_query.items()):
             results[query] = results.get(query, 0) + rows
-    facts = [f for c in controls_of(done.reports) for f in c.streams.values()]
+    controls = controls_of(done.reports)
+    facts = [f for c in controls for f in c.streams.values()]
     owners = {address: q for q, address in done.workload.outputs.items()}
     return BatchProgress(
         batch=made.batch,
@@ -75,6 +77,9 @@ def progress_of(
         bad_files=_more(before, made, "bad_files"),
         set_aside=made.set_aside[len(before.set_aside) :],
         failed=failed,
+        streams={
+            name: sum(c.streams[name].rows for c in controls if name in c.streams) for name in made.streams
+        },
     )
 
 

@@ -140,7 +140,11 @@ async def _events(service: Service, after: int) -> AsyncIterator[ServerSentEvent
     while not service.is_closing:
         for batch in service.record.batches(after):
             after = batch.batch
-            yield _event("batch", {**vars(batch), "results": dict(batch.results)}, str(batch.batch))
+            yield _event(
+                "batch",
+                {**vars(batch), "results": dict(batch.results), "streams": dict(batch.streams)},
+                str(batch.batch),
+            )
         yield _event("status", asdict(await run_in_threadpool(status_of, service)))
         await asyncio.sleep(STATUS_EVERY)
 

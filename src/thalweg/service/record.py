@@ -6,8 +6,8 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from thalweg.engine.progress import BatchProgress
 
@@ -33,6 +33,7 @@ class Batch:
     bad_rows: int = 0
     bad_files: int = 0
     lag: float | None = None
+    streams: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Record:
             done.bad_rows,
             done.bad_files,
             round(now - min(frontiers) / 1e6, 3) if frontiers else None,
+            done.streams,
         )
         with self._lock:
             self._batches.append(made)
@@ -96,7 +98,16 @@ class Record:
     def rates(self) -> dict[str, float]:
         """Result rows a second of every query that had any in the last minute."""
         batches, span = self.recent()
-        sums: Counter[str] = Counter()
-        for batch in batches:
-            sums.update(batch.results)
-        return {query: rows / span for query, rows in sums.items()}
+        return _rates((b.results for b in batches), span)
+
+    def stream_rates(self) -> dict[str, float]:
+        """Rows a second that were read of every stream in the last minute."""
+        batches, span = self.recent()
+        return _rates((b.streams for b in batches), span)
+
+
+def _rates(found: Iterable[Mapping[str, int]], span: float) -> dict[str, float]:
+    sums: Counter[str] = Counter()
+    for rows in found:
+        sums.update(rows)
+    return {name: rows / span for name, rows in sums.items()}

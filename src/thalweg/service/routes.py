@@ -166,4 +166,7 @@ def the_status(service: Served) -> StatusView:
 @router.get("/batches", summary="The last batches")
 def list_batches(service: Served, after: Annotated[int, Query()] = -1) -> list[BatchView]:
     """What the last batches did, oldest first: at most 900, of this run of the service."""
-    return [BatchView(**{**vars(b), "results": dict(b.results)}) for b in service.record.batches(after)]
+    return [
+        BatchView(**{**vars(b), "results": dict(b.results), "streams": dict(b.streams)})
+        for b in service.record.batches(after)
+    ]

@@ -53,6 +53,7 @@ class StreamView:
     columns: tuple[ColumnView, ...]
     queries: tuple[str, ...]
     rows: int
+    rows_per_second: float
     late: int
     untimed: int
     bad_rows: int
@@ -147,7 +148,7 @@ class QueryDetail:
 
 @dataclass(frozen=True)
 class BatchView:
-    """What a batch did."""
+    """What a batch did; `results` are its rows by query, `streams` those that it read by stream."""
 
     batch: int
     at: float
@@ -160,6 +161,7 @@ class BatchView:
     bad_rows: int
     bad_files: int
     lag: float | None
+    streams: dict[str, int]
 
 
 @dataclass(frozen=True)

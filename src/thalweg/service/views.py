@@ -45,6 +45,7 @@ class Look:
     rates: Mapping[str, float]
     waiting: Mapping[str, int]
     state: Mapping[str, Kept]
+    stream_rates: Mapping[str, float]
 
 
 def look(session: Session, record: Record, state: Mapping[str, Kept]) -> Look:
@@ -62,6 +63,7 @@ def look(session: Session, record: Record, state: Mapping[str, Kept]) -> Look:
         record.rates(),
         session.pushing.waiting(),
         state,
+        record.stream_rates(),
     )
 
 
@@ -88,6 +90,7 @@ def streams_of(at: Look) -> Iterator[StreamView]:
             columns=_columns(s.columns),
             queries=tuple(q.name for q in at.catalog.queries.values() if s.name in q.sources),
             rows=counts.rows,
+            rows_per_second=round(at.stream_rates.get(s.name, 0.0), 3),
             late=counts.late,
             untimed=counts.untimed,
             bad_rows=counts.bad_rows,

@@ -197,6 +197,8 @@ def test_metrics_as_prometheus_reads_them(served: Served) -> None:
     values = dict(n.rsplit(" ", 1) for n in text.splitlines() if not n.startswith("#"))
     assert values['thalweg_stream_rows_total{stream="s"}'] == "20" and values["thalweg_batch"] == "1"
     assert int(values['thalweg_query_rows_total{query="sums"}']) == served.get("/v1/queries")[0]["rows"]
+    assert served.get("/v1/streams")[0]["rows_per_second"] > 0
+    assert [b["streams"] for b in served.get("/v1/batches")] == [{"s": 10}, {"s": 10}]
     assert values["thalweg_batch_seconds_count"] == values['thalweg_batch_seconds_bucket{le="+Inf"}'] == "2"
     assert float(values["thalweg_state_bytes"]) > 0
     assert (

@@ -118,6 +118,8 @@ def renew() -> None:
     _OWN.database = None
 
 
+# That rows are copied is known. Filters are the whole process's: one that is there for a call would take those of other threads along.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 LONG = 1_500
 """Characters of a statement from which on it takes longer to bind it twice than to copy its result."""
 
@@ -196,9 +198,7 @@ def query(sql: str, params: Mapping[str, int] | None = None) -> pa.Table:
     """
     con = connection()
     if len(sql) > LONG:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that rows are copied is known
-            return con.execute(sql, dict(params or {})).to_arrow_table()
+        return con.execute(sql, dict(params or {})).to_arrow_table()
     relation = con.sql(sql, params=dict(params)) if params else con.sql(sql)
     return relation.to_arrow_table()
 
