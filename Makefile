@@ -27,7 +27,7 @@ demo: setup  ## an auction workload, a handful of windowed queries, their plan a
 console: setup  ## the same workload over events of now, as a service with a console: prints the link
 	$(BIN)/thalweg demo --serve
 
-test: unit  ## all tests: first those that take their time, alone; then the long ones in two processes, all of Spark's in one
+test: unit browser  ## all tests: first those that take their time, alone; the console in a browser; then the long ones in two processes, all of Spark's in one
 	$(BIN)/pytest tests/benchmarks tests/properties tests/streams tests/spark --numprocesses 2 --dist loadgroup --durations=12
 
 lint: setup  ## style and types
@@ -39,6 +39,18 @@ check: lint test  ## what CI runs: lint, types, tests
 
 unit: setup  ## the tests that need no Spark, in a minute
 	$(BIN)/pytest tests/unit tests/plans src --durations=5
+
+browser: setup chromium  ## the console in a real browser
+	$(BIN)/pytest tests/browser --durations=5
+
+picture: setup chromium  ## make the README's picture of the console anew, in two minutes
+	$(BIN)/python docs/picture.py
+
+chromium:  ## install Debian's chromium where there is none and this user may; without one the tests in a browser are skipped, but not with CI=true
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	  { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "no chromium: apt-get install chromium (Debian); the tests in a browser are skipped, or fail with CI=true"
 
 soak: setup  ## hours: fifty kills, full disks with kills, crowds of threads, 200 schedules of changes, 2,000 flipped bits, 100,000 mutated statements, bad rows, fifty clients of a service, each compared with the definition
 	THALWEG_KILLS=50 $(BIN)/pytest tests/spark/test_kill.py --timeout 7200
@@ -91,4 +103,4 @@ bench-commits: setup  ## what manifests and flushing cost
 
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo console test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-hot bench-many bench-commits bench-push
+.PHONY: help setup java demo console browser chromium picture test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-hot bench-many bench-commits bench-push

@@ -35,4 +35,6 @@ def test_handles_and_explanations_in_a_notebook(tmp_path: Path) -> None:
     query: QueryHandle = session.query("SELECT COUNT(*) AS n FROM s WHERE v < 3 GROUP BY TUMBLE '1 minute'")
     shown = query._repr_html_()
     assert "<b>s_1</b>: stopped" in shown and "v &lt; 3" in shown and str(tmp_path) in shown
-    assert session.explain()._repr_html_().startswith("<pre>")
+    drawn = session.explain()._repr_html_()
+    assert drawn.startswith('<img alt="the plan, drawn" src="data:image/svg+xml;base64,') and "<pre>" in drawn
+    assert f"<b>{tmp_path}</b>: new" in session._repr_html_() and "v &lt; 3" in session._repr_html_()

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from html import escape
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +23,7 @@ from thalweg.api.declaring import given_history, readable_name, relation_of
 from thalweg.api.executing import executed
 from thalweg.api.explaining import SampledPlanners, explained, marginal
 from thalweg.api.handle import QueryHandle
-from thalweg.api.outcomes import Outcome, Outcomes
+from thalweg.api.outcomes import Listing, Outcome, Outcomes
 from thalweg.api.past import Past
 from thalweg.api.places import Places
 from thalweg.api.pushing import Pushing
@@ -389,6 +390,11 @@ class Session:
     def close(self) -> None:
         """Stop, and end the Spark session if this session started it and no other uses it."""
         self._running.close()
+
+    def _repr_html_(self) -> str:
+        rows = tuple((q.name, q.status, q.text) for q in self.queries.values())
+        listed = Listing("QUERIES", ("query", "status", "SQL"), rows)._repr_html_() if rows else ""
+        return f"<p><b>{escape(str(self.directory.root))}</b>: {self.status}</p>{listed}"
 
     def __enter__(self) -> Self:
         return self

@@ -40,7 +40,7 @@ def explain_script(script: Path, directory: Path | None, settings: Sequence[str]
     if wanted.analyze and plan.view.batch is None:
         screen.note(f"{session.directory.root}: nothing was measured yet, thalweg run {script} does")
     if wanted.svg is not None:
-        _write(wanted.svg, plan.svg(wanted.papers))
+        written_to(wanted.svg, plan.svg(wanted.papers))
         screen.note(f"plan drawn in {wanted.svg}")
     elif wanted.mermaid:
         screen.say(plan.mermaid())
@@ -58,7 +58,8 @@ def _say(screen: Screen, plan: Explanation, wanted: Wanted, script: Path, has_qu
         screen.note(f"{script}: no query is left to plan")
 
 
-def _write(path: Path, text: str) -> None:
+def written_to(path: Path, text: str) -> None:
+    """Write a file that the user has named."""
     try:
         path.write_text(text, encoding="utf-8")
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as e:

@@ -21,9 +21,6 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
 )
 
-Script = Annotated[
-    Path, typer.Argument(metavar="APP.sql", help="A script of SQL statements.", show_default=False)
-]
 Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given more than once."),
@@ -196,8 +193,36 @@ def serve(
 
 
 @app.command()
+def shell(
+    script: Annotated[
+        Path | None,
+        typer.Argument(metavar="APP.sql", help="A script to begin with.", show_default=False),
+    ] = None,
+    url: Url = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir",
+            metavar="DIR",
+            help="The directory of a session to go on with, or of a running service.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write statements at a prompt, and see what comes of them."""
+    from thalweg.cli.shell.prompt import run_shell
+
+    run_shell(url, directory, script)
+
+
+@app.command()
 def explain(
-    script: Script,
+    script: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="APP.sql", help="A script of SQL statements; with --url not needed.", show_default=False
+        ),
+    ] = None,
     as_json: AsJson = False,
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the plan in a file instead.", show_default=False)
@@ -219,11 +244,23 @@ def explain(
         typer.Option("--dir", metavar="DIR", help="The directory of that run.", show_default="thalweg-APP"),
     ] = None,
     settings: Settings = [],  # noqa: B006
+    url: Url = None,
 ) -> None:
     """Show the plan of a script's queries without running them."""
+    from thalweg.cli import remote
     from thalweg.cli.explain import Wanted, explain_script
+    from thalweg.cli.sites import opened
+    from thalweg.errors import UsageError
 
-    explain_script(script, directory, settings, Wanted(analyze, verbose, papers, as_json, mermaid, svg))
+    wanted = Wanted(analyze, verbose, papers, as_json, mermaid, svg)
+    if url is not None:
+        remote.show_plan(opened(url, directory), script, wanted)
+    elif script is not None:
+        explain_script(script, directory, settings, wanted)
+    else:
+        raise UsageError(
+            "neither a script nor a service is given", "write thalweg explain APP.sql, or --url URL"
+        )
 
 
 @app.command()
@@ -271,15 +308,15 @@ def sql(
     directory: Annotated[
         Path | None,
         typer.Option(
-            "--dir", metavar="DIR", help="The directory of the service, for its token.", show_default=False
+            "--dir", metavar="DIR", help="The directory of a service, or of a run.", show_default=False
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run statements in a running service."""
-    from thalweg.cli.remote import opened, run_statements
+    """Run statements in a service, or in a directory that nobody runs."""
+    from thalweg.cli.statements import run_statements
 
-    run_statements(opened(url, directory), text, as_json)
+    run_statements(url, directory, text, as_json)
 
 
 @app.command()
@@ -292,15 +329,26 @@ def status(
         bool, typer.Option("--changes", help="List what changed in the plan, why, and what it brought.")
     ] = False,
     url: Url = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what a report to us needs to a file: no rows, no tokens.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Show rows, late rows, bad files, results and state of a run."""
     from thalweg.cli import remote
+    from thalweg.cli.sites import opened
     from thalweg.cli.status import show_status
 
-    if directory is not None and url is None:
+    if bundle is not None:
+        remote.save_bundle(opened(url, directory), bundle)
+    elif directory is not None and url is None:
         show_status(directory, as_json, changes)
     else:
-        remote.show_status(remote.opened(url, directory), as_json, changes)
+        remote.show_status(opened(url, directory), as_json, changes)
 
 
 @app.command()
@@ -324,12 +372,13 @@ def results(
     """Print the results of a query, wherever they are kept."""
     from thalweg.cli import remote
     from thalweg.cli.results import show_results
+    from thalweg.cli.sites import opened
 
     if query is not None and url is None:
         show_results(directory, query, format, follow)
     else:
         remote.show_results(
-            remote.opened(url, directory if query is not None else None),
+            opened(url, directory if query is not None else None),
             query or str(directory),
             format,
             follow,
@@ -362,7 +411,7 @@ def push(
 ) -> None:
     """Push rows to a stream of a running service."""
     from thalweg.cli.push import push_file
-    from thalweg.cli.remote import opened
+    from thalweg.cli.sites import opened
 
     push_file(opened(url, directory), stream, file, format, id)
 

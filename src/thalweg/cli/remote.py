@@ -1,95 +1,42 @@
-"""Commands against a running service: statements, status, results."""
+"""Commands against a running service: status, results, plans; each says what it would say of a directory here."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from thalweg.api.outcomes import Explained, Listing, Outcome
+from thalweg.cli.explain import Wanted, written_to
 from thalweg.cli.results import WRITERS
 from thalweg.cli.screen import Screen
-from thalweg.cli.script import show_outcomes
-from thalweg.cli.tables import draw
-from thalweg.cli.values import shorter
-from thalweg.client.outcomes import RemotelyExplained
-from thalweg.client.remote import RemoteSession, connect
+from thalweg.cli.script import read_script
+from thalweg.cli.status import show
+from thalweg.client.remote import RemoteSession
 from thalweg.errors import UsageError
-
-LOCAL = "http://127.0.0.1:8642"
-
-
-def opened(url: str | None, directory: Path | None) -> RemoteSession:
-    """The session of a service; the token is in the link, in THALWEG_TOKEN, or in the directory of a service of this machine."""
-    token = None
-    if directory is not None:
-        try:
-            token = (directory / "token").read_text().split()[0]
-        except (OSError, IndexError):
-            raise UsageError(
-                f"{directory}: no token of a service", "give the link that it printed with --url"
-            ) from None
-    return connect(url or LOCAL, token)
-
-
-def run_statements(session: RemoteSession, text: str, as_json: bool) -> None:
-    """Run statements, and print what became of each."""
-    screen, outcomes = Screen(), session.sql(text)
-    if as_json:
-        screen.say(json.dumps([o.data for o in outcomes], indent=2))
-        return
-    for outcome in outcomes:
-        _say(screen, outcome)
-
-
-def _say(screen: Screen, outcome: Outcome) -> None:
-    if isinstance(outcome, Listing | Explained):
-        show_outcomes(screen, [outcome])
-    elif isinstance(outcome, RemotelyExplained):
-        screen.title(outcome.statement)
-        screen.say(outcome.text)
-    else:
-        screen.say(str(outcome))
 
 
 def show_status(session: RemoteSession, as_json: bool, changes: bool) -> None:
-    """Print how a session is, or what changed in its plan."""
-    screen, status = Screen(), session.status_data()
-    if as_json:
-        screen.say(json.dumps(session.changes if changes else status, indent=2))
-    elif changes:
-        screen.table(
-            draw(("batch", "at", "what"), [(c["batch"], c["at"], c["what"]) for c in session.changes])
-        )
-    else:
-        _draw_status(screen, session, status)
-
-
-def _draw_status(screen: Screen, session: RemoteSession, status: dict[str, Any]) -> None:
-    batch = "no batch yet" if status["batch"] is None else f"batch {status['batch']:,}"
+    """Print how a session is, or what changed in its plan; then what is wrong, if anything is."""
+    screen = Screen()
+    show(screen, session.directory_status(), as_json, changes)
+    if as_json or changes:
+        return
+    told = session.status_data()
+    screen.say()
     screen.title(
-        status["directory"], f"{status['status']}, {batch}, {status['events_per_second']:,.0f} events/s"
+        session.url, f"{told['status']}, {told['events_per_second']:,.0f} events/s over the last minute"
     )
-    screen.say()
-    streams = [
-        (s["name"], s["rows"], s["late"], s["bad_rows"], s["bad_files"], s["frontier"] or "-")
-        for s in session.streams
-    ]
-    screen.table(draw(("stream", "rows", "late rows", "bad rows", "bad files", "frontier (UTC)"), streams))
-    screen.say()
-    queries = [
-        (q.name, d["status"], d["rows"], d["late"], shorter(d["results"]))
-        for q in session.queries.values()
-        for d in [q.data]
-    ]
-    screen.table(draw(("query", "status", "result rows", "late rows", "results in"), queries))
-    for problem in status["problems"]:
-        screen.say()
+    for problem in told["problems"]:
         screen.say(problem["text"], style="red" if problem["severity"] == "error" else "")
         if problem["hint"]:
             screen.say(f"  hint: {problem['hint']}")
+
+
+def save_bundle(session: RemoteSession, file: Path) -> None:
+    """Write all that somebody who helps needs to know into one file."""
+    written_to(file, session.support())
+    Screen().note(f"written to {file}: plan, status, settings, changes and errors; no rows, no tokens")
 
 
 def show_results(session: RemoteSession, query: str, format: str, follow: bool) -> None:
@@ -104,3 +51,21 @@ def show_results(session: RemoteSession, query: str, format: str, follow: bool) 
     for rows in handle.follow(after=-1):
         WRITERS[format](pa.table(rows), is_first)
         is_first = False
+
+
+def show_plan(session: RemoteSession, script: Path | None, wanted: Wanted) -> None:
+    """Print the plan of all queries with what was measured, or how the one query of a script would be computed beside them."""
+    if wanted.mermaid or wanted.papers or (wanted.svg is not None and script is not None):
+        raise UsageError(
+            "a service draws its whole plan, as SVG, and has no --mermaid and no --papers",
+            "leave these out, or explain the script here, without --url",
+        )
+    screen = Screen()
+    found = session.explain(None if script is None else read_script(script), wanted.verbose)
+    if wanted.svg is not None:
+        written_to(wanted.svg, found.svg)
+        screen.note(f"plan drawn in {wanted.svg}")
+    elif wanted.json:
+        screen.say(json.dumps(found.data, indent=2))
+    else:
+        screen.say(found.text)

@@ -11,6 +11,7 @@ from thalweg.api.outcomes import Explained, Listing, Outcome
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
 from thalweg.cli.values import shorter
+from thalweg.client.outcomes import RemotelyExplained
 from thalweg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,14 +77,18 @@ def show_outcomes(screen: Screen, outcomes: Iterable[Outcome]) -> None:
     for outcome in outcomes:
         if isinstance(outcome, Listing):
             screen.title(f"SHOW {outcome.what}")
-            screen.table(
-                draw(
-                    outcome.header,
-                    [[shorter(v) if isinstance(v, str) else v for v in row] for row in outcome.rows],
-                )
-            )
-            screen.say()
-        elif isinstance(outcome, Explained):
+        elif isinstance(outcome, Explained | RemotelyExplained):
             screen.title(outcome.statement)
-            screen.say(outcome.text)
-            screen.say()
+        else:
+            continue
+        say_outcome(screen, outcome)
+        screen.say()
+
+
+def say_outcome(screen: Screen, outcome: Outcome) -> None:
+    """What became of a statement."""
+    if isinstance(outcome, Listing):
+        rows = [[shorter(v) if isinstance(v, str) else v for v in row] for row in outcome.rows]
+        screen.table(draw(outcome.header, rows))
+    else:
+        screen.say(str(outcome))

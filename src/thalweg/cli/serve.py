@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from thalweg.cli.run import directory_of
 from thalweg.cli.screen import Screen
 from thalweg.cli.script import open_session, read_script, show_outcomes
 from thalweg.cli.signals import StopWish
+from thalweg.cli.sites import ADDRESS
 from thalweg.cli.spark_process import start_spark
 from thalweg.errors import EnvironmentProblem, UsageError
 
@@ -63,7 +66,10 @@ def serve_session(asked: Asked) -> None:
         wish.listen()
         session.hold()
         service, (access, token) = _service(session, asked), _access(session, asked)
-        with Server(service, access, listening) as server:
+        with (
+            Server(service, access, listening) as server,
+            _told(session.directory.root, asked.host, server.port),
+        ):
             _greet(screen, session, asked, server.port, token)
             while not wish.asked:
                 service.keep_running()
@@ -72,6 +78,26 @@ def serve_session(asked: Asked) -> None:
             session.stop()
             wish.done()
     screen.say("stopped between two batches; serve it again to go on from here")
+
+
+@contextmanager
+def _told(root: Path, host: str, port: int) -> Iterator[None]:
+    """Where it is served stands in the directory meanwhile, for commands that are given only that."""
+    path = root / ADDRESS
+    path.write_text(f"http://{host_name(host)}:{port}\n")
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def host_name(host: str) -> str:
+    """A host as it stands in an address.
+
+    >>> host_name("::1"), host_name("127.0.0.1")
+    ('[::1]', '127.0.0.1')
+    """
+    return f"[{host}]" if ":" in host else host
 
 
 def _check_installed() -> None:
@@ -127,10 +153,8 @@ def _greet(screen: Screen, session: Session, asked: Asked, port: int, token: str
     """Where the service is; with the token that was made, which stands behind the # and so is in no log of a server."""
     from thalweg.service.server import is_loopback
 
-    name = f"[{asked.host}]" if ":" in asked.host else asked.host
-    screen.say(
-        f"serving {session.directory.root} at http://{name}:{port}/{f'#token={token}' if token else ''}"
-    )
+    link = f"http://{host_name(asked.host)}:{port}/{f'#token={token}' if token else ''}"
+    screen.say(f"serving {session.directory.root} at {link}")
     if not is_loopback(asked.host):
         screen.note(
             "warning: others can reach this address, and HTTP is not encrypted: put a proxy with TLS before it"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from thalweg.api import show
+from thalweg.api.show import changes as changes_listed
 from thalweg.api.status import FragmentStatus, Status, StreamStatus, read_status
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
@@ -30,14 +30,18 @@ CHANGES = 5
 
 def show_status(directory: Path, as_json: bool, changes: bool = False) -> None:
     """Print what a session directory says about itself, or what changed in its plan."""
-    screen = Screen()
-    status = read_status(directory)
-    if changes and not as_json:
-        listed = show.changes(status.changes)
-        screen.table(draw(listed.header, listed.rows))
-        return
+    show(Screen(), read_status(directory), as_json, changes)
+
+
+def show(screen: Screen, status: Status, as_json: bool, changes: bool) -> None:
+    """Print a status, or the changes of its plan."""
     if as_json:
-        screen.say(json.dumps(asdict(status), indent=2, default=_plain))
+        found = asdict(status)
+        screen.say(json.dumps(found["changes"] if changes else found, indent=2, default=_plain))
+        return
+    if changes:
+        listed = changes_listed(status.changes)
+        screen.table(draw(listed.header, listed.rows))
         return
     screen.title(status.directory, _last_batch(status))
     _say_run(screen, status.run)
@@ -102,7 +106,7 @@ def _draw_changes(screen: Screen, changes: Switches) -> None:
     if not changes:
         return
     screen.title("changes", f"the last {min(CHANGES, len(changes))}; SHOW CHANGES lists {len(changes)}")
-    rows = [(row[0], row[1], row[2], row[5]) for row in show.changes(changes[-CHANGES:]).rows]
+    rows = [(row[0], row[1], row[2], row[5]) for row in changes_listed(changes[-CHANGES:]).rows]
     screen.table(draw(("batch", "at", "what", "batch ms"), rows))
     screen.say()
 

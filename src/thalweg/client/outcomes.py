@@ -7,15 +7,17 @@ from html import escape
 from typing import Any
 
 from thalweg.api.outcomes import Assigned, Created, Declared, Dropped, Listing, Outcome, Outcomes
+from thalweg.explain.explanation import html_of
 
 
 @dataclass(frozen=True)
 class RemotelyExplained(Outcome):
-    """What EXPLAIN or SHOW PLAN says: words, and the plan as plain values."""
+    """What EXPLAIN or SHOW PLAN says: words, the plan as plain values, and, where it was asked for, drawn."""
 
     statement: str
     text: str
     plan: dict[str, Any] = field(repr=False)
+    svg: str = field(default="", repr=False)
 
     def __str__(self) -> str:
         return self.text
@@ -26,7 +28,7 @@ class RemotelyExplained(Outcome):
         return self.plan
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text)}</pre>"
+        return html_of(self.svg, self.text) if self.svg else f"<pre>{escape(self.text)}</pre>"
 
 
 KINDS: dict[str, type[Outcome]] = {k.__name__.lower(): k for k in (Declared, Created, Dropped, Assigned)}

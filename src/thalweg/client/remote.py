@@ -12,14 +12,16 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from thalweg.api.outcomes import Outcomes
+from thalweg.api.outcomes import Listing, Outcomes
 from thalweg.api.pushing import Body, body_of
-from thalweg.client.outcomes import outcomes_of
+from thalweg.api.status import Status
+from thalweg.client.outcomes import RemotelyExplained, outcomes_of
 from thalweg.client.wire import Lost, Wire
 from thalweg.connectors.pushed import Receipt
 from thalweg.errors import SqlError, ThalwegError, UsageError
 from thalweg.expr.quoting import spark_quoted
 from thalweg.sql.statements import checked_name
+from thalweg.state.records import decoder
 
 AT_ONCE = 50_000
 """Rows of one answer."""
@@ -104,17 +106,30 @@ class RemoteSession:
     @property
     def queries(self) -> dict[str, RemoteQuery]:
         """The queries that live or have failed, by name."""
-        return {q["name"]: RemoteQuery(self._wire, q["name"]) for q in self._wire.json("GET", "/v1/queries")}
+        return {q["name"]: RemoteQuery(self._wire, q["name"]) for q in self.listed}
 
     def set(self, key: str, value: str) -> None:
         """Change a setting."""
         self.sql(f"SET {key} = {spark_quoted(value)}")
 
-    def explain(self, sql: str | None = None) -> str:
-        """How the queries are computed, or how a SELECT would be beside them."""
-        if sql is None:
-            return self._wire.ask("GET", "/v1/explain").body.decode()
-        return str(self._wire.json("POST", "/v1/explain", {"sql": sql})["text"])
+    def explain(self, sql: str | None = None, verbose: bool = False) -> RemotelyExplained:
+        """How the queries are computed, with what the last batch measured, or how a SELECT would be beside them: `str` has it in words,
+        `data` for programs; a notebook shows it."""
+        if sql is not None:
+            found = self._wire.json("POST", "/v1/explain", {"sql": sql})
+            return RemotelyExplained("EXPLAIN", found["text"], found["plan"])
+        words = self._wire.ask("GET", "/v1/explain", verbose=str(verbose).lower()).body.decode()
+        drawn = self._wire.ask("GET", "/v1/plan.svg").body.decode()
+        return RemotelyExplained("EXPLAIN", words, self._wire.json("GET", "/v1/plan"), drawn)
+
+    def support(self) -> str:
+        """All that somebody who helps needs to know, as one JSON text: no rows, no tokens."""
+        return self._wire.ask("GET", "/v1/support").body.decode()
+
+    def directory_status(self) -> Status:
+        """What `thalweg status` says of the directory of the session."""
+        found: Status = decoder(Status)(self._wire.json("GET", "/v1/directory"))
+        return found
 
     @property
     def status(self) -> str:
@@ -133,14 +148,38 @@ class RemoteSession:
         return found
 
     @property
+    def tables(self) -> list[dict[str, Any]]:
+        """All static tables."""
+        found: list[dict[str, Any]] = self._wire.json("GET", "/v1/tables")
+        return found
+
+    @property
+    def views(self) -> list[dict[str, Any]]:
+        """All views."""
+        found: list[dict[str, Any]] = self._wire.json("GET", "/v1/views")
+        return found
+
+    @property
+    def listed(self) -> list[dict[str, Any]]:
+        """All that the service says of the queries that live or have failed."""
+        found: list[dict[str, Any]] = self._wire.json("GET", "/v1/queries")
+        return found
+
+    @property
+    def url(self) -> str:
+        """The address of the service, without a token."""
+        return self._wire.url
+
+    @property
     def changes(self) -> list[dict[str, Any]]:
         """What changed in the plan, oldest first."""
         found: list[dict[str, Any]] = self._wire.json("GET", "/v1/changes")
         return found
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{q._repr_html_()}</li>" for q in self.queries.values())
-        return f"<p><b>{escape(self._wire.url)}</b>: {self.status}</p><ul>{rows}</ul>"
+        rows = tuple((q["name"], q["status"], q["sql"]) for q in self.listed)
+        table = Listing("QUERIES", ("query", "status", "SQL"), rows)._repr_html_() if rows else ""
+        return f"<p><b>{escape(self.url)}</b>: {self.status}</p>{table}"
 
     def __repr__(self) -> str:
         return f"<session at {self._wire.url}>"

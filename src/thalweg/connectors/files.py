@@ -145,6 +145,12 @@ def first_files(stream: Stream) -> list[Path]:
     return [path for _, _, path in sorted(found)]
 
 
+def newest_file(stream: Stream) -> Path | None:
+    """The file with rows that came last, of those that the directory lists first."""
+    found = first_files(stream)
+    return found[-1] if found else None
+
+
 def _walk(folder: Path, pattern: str) -> Iterator[tuple[int, str, Path]]:
     """The files that Spark would take, with the times of their last change: names that begin so are hidden from it."""
     with os.scandir(folder) as entries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thalweg.explain.join_costs_text import millis, order_text
 from thalweg.explain.join_text import join_heading, run_title, shuffle_text, span_text
@@ -27,7 +27,7 @@ class Box:
     """A thing with a name, small lines below it, and more to say to whoever points at it.
 
     kind: how it is drawn. part: its cost beside that of the dearest, if it has a bar. shared: by how many queries, where several use it.
-    node: the node of the plan that it stands for.
+    node: the node of the plan that it stands for. queries: those that use it.
     """
 
     key: str
@@ -38,6 +38,7 @@ class Box:
     part: float | None = None
     shared: int = 1
     node: str | None = None
+    queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def group_diagram(view: WindowGroup, name: str) -> Diagram:
         cut(f"rows of {stream}", 26),
         (f"{number(v.rate * v.batch / 1e6)} a batch",),
         f"rows of {stream}",
+        queries=tuple(view.queries),
     )
     asked = f"{listed(view.aggregates, 90) or 'groups'} for {listed(view.queries, 60)}"
     return Diagram(
@@ -107,7 +109,15 @@ def _window(view: NodeView, key: str, most: float) -> Box:
     shown = name if len(name) <= 23 else cut(window_text(view.window), 25)
     kind = "factor" if view.factor else "old" if view.ending else "asked"
     return Box(
-        key, kind, shown, tuple(cut(x, FITS) for x in lines), hint, e.cost / most, len(view.queries), view.id
+        key,
+        kind,
+        shown,
+        tuple(cut(x, FITS) for x in lines),
+        hint,
+        e.cost / most,
+        len(view.queries),
+        view.id,
+        tuple(view.queries),
     )
 
 
@@ -129,6 +139,7 @@ def join_diagram(view: JoinView, alike: Sequence[str], name: str) -> Diagram:
         cut(f"results of {q.name}", JOIN_FITS - 6),
         (cut(result_text(view), JOIN_FITS),),
         q.text,
+        queries=tuple(alike),
     )
     boxes, edges = [root], []
     for k, run in enumerate(view.runs):
@@ -136,7 +147,10 @@ def join_diagram(view: JoinView, alike: Sequence[str], name: str) -> Diagram:
         boxes.append(_join(view, run, own))
         edges.append(Edge(own, root.key))
         for n, side in enumerate(run.sides):
-            boxes += [_input(view, n, f"{own}s{n}"), _side(view, run, n, side, f"{own}k{n}")]
+            boxes += [
+                replace(_input(view, n, f"{own}s{n}"), queries=tuple(alike)),
+                _side(view, run, n, side, f"{own}k{n}"),
+            ]
             edges += [Edge(f"{own}s{n}", f"{own}k{n}"), Edge(f"{own}k{n}", own)]
     notes = (f"shuffle: {shuffle_text(view.run, [i.given.alias for i in view.inputs])}",)
     return Diagram(join_heading(view) + also, notes, root.key, tuple(boxes), tuple(edges), into_root=True)
@@ -165,7 +179,8 @@ def _side(view: JoinView, run: JoinRun, number_: int, side: NodeView, key: str) 
     kind = "old" if run.ending else "set" if kept.early else "kept"
     name = "partial aggregates" if kept.early else "rows"
     shown = tuple(cut(x, JOIN_FITS) for x in [*lines, *_ran(side.measured)])
-    return Box(key, kind, name, shown, kept_text(view.query, number_, side), None, len(side.queries), side.id)
+    hint, users = kept_text(view.query, number_, side), tuple(side.queries)
+    return Box(key, kind, name, shown, hint, None, len(users), side.id, users)
 
 
 def read_as(view: JoinView, run: JoinRun, side: NodeView) -> str:
@@ -183,7 +198,14 @@ def _join(view: JoinView, run: JoinRun, key: str) -> Box:
     lines = tuple(cut(x, JOIN_FITS) for x in [on, *met, cost, *span, *_ran(run.measured)])
     hint = "; ".join([on, *met, *span])
     return Box(
-        key, "old" if run.ending else "asked", cut(run_title(run), 32), lines, hint, None, len(run.queries)
+        key,
+        "old" if run.ending else "asked",
+        cut(run_title(run), 32),
+        lines,
+        hint,
+        None,
+        len(run.queries),
+        queries=tuple(run.queries),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -62,7 +63,7 @@ class Explanation:
         return json.dumps(self.data, indent=2)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text)}</pre>"
+        return html_of(self.svg(), self.text)
 
     def svg(self, papers: bool = False) -> str:
         """The plan as a picture."""
@@ -71,6 +72,13 @@ class Explanation:
     def mermaid(self) -> str:
         """The plan as a Mermaid flowchart."""
         return flowchart(self.view)
+
+
+def html_of(svg: str, text: str) -> str:
+    """A plan for notebooks: drawn, as an image whose style stays its own, and in words."""
+    image = b64encode(svg.encode()).decode()
+    words = f"<details><summary>in words</summary><pre>{escape(text)}</pre></details>"
+    return f'<img alt="the plan, drawn" src="data:image/svg+xml;base64,{image}">{words}'
 
 
 def explain(

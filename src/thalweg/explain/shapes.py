@@ -88,9 +88,10 @@ def line(x: float, right: float, y: float) -> str:
     return f'<line x1="{_n(x)}" x2="{_n(right)}" y1="{_n(y)}" y2="{_n(y)}" class="line"/>'
 
 
-def hinted(hint: str, parts: Iterable[str]) -> str:
-    """Elements that say more when pointed at."""
-    return f"<g><title>{escape(hint)}</title>{''.join(parts)}</g>"
+def hinted(hint: str, queries: Iterable[str], parts: Iterable[str]) -> str:
+    """Elements that say more when pointed at, and whom they are for."""
+    users = escape(" ".join(queries))
+    return f'<g data-queries="{users}"><title>{escape(hint)}</title>{"".join(parts)}</g>'
 
 
 def _n(value: float) -> str:

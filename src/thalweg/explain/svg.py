@@ -102,7 +102,7 @@ def _box(b: Box, at: Placed, size: Size) -> str:
         said += [
             text(middle, y + 35 + LINE * i, words, "small on", "middle") for i, words in enumerate(b.lines)
         ]
-        return hinted(b.hint, [box(at.x, y, size[0], ROWS, b.kind, 14), *said])
+        return hinted(b.hint, b.queries, [box(at.x, y, size[0], ROWS, b.kind, 14), *said])
     said = [text(at.x + PADDING, at.y + 20, b.name, f"name{on}")]
     said += [
         text(at.x + PADDING, at.y + 38 + LINE * i, words, f"small{on}") for i, words in enumerate(b.lines)
@@ -111,7 +111,7 @@ def _box(b: Box, at: Placed, size: Size) -> str:
         said.append(
             box(at.x + PADDING, at.y + size[1] - 9, max((size[0] - 2 * PADDING) * b.part, 1), 3, "share", 1.5)
         )
-    return hinted(b.hint, [box(at.x, at.y, *size, b.kind), *said, *_badge(b, at, size)])
+    return hinted(b.hint, b.queries, [box(at.x, at.y, *size, b.kind), *said, *_badge(b, at, size)])
 
 
 def _badge(b: Box, at: Placed, size: Size) -> list[str]:

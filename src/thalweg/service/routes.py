@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from thalweg.api.handle import QueryHandle
 from thalweg.api.outcomes import Explained, Outcome, plain
-from thalweg.api.status import kept_state
+from thalweg.api.status import kept_state, read_status
 from thalweg.errors import UsageError
 from thalweg.model.query import Query as Asked
+from thalweg.service.costs import costs_of, nodes_of, shares_of
+from thalweg.service.encoding import plain_rows
 from thalweg.service.overview import status_of
 from thalweg.service.previewing import preview
 from thalweg.service.refusals import Refused
@@ -19,16 +22,24 @@ from thalweg.service.service import Service
 from thalweg.service.shapes import (
     BatchView,
     ChangeView,
+    ColumnView,
+    CostView,
     QueryDetail,
     QueryView,
+    SampleView,
     StateView,
     StatusView,
     StreamView,
     TableView,
+    ViewView,
 )
-from thalweg.service.views import dropped_view, queries_of, streams_of, tables_of
+from thalweg.service.support import bundle_of
+from thalweg.service.views import dropped_view, queries_of, streams_of, tables_of, views_of
+from thalweg.statistics.sampling import newest_rows
 
 router = APIRouter(prefix="/v1")
+SAMPLE = 20
+"""Rows of a sample."""
 
 
 def service_of(request: Request) -> Service:
@@ -90,9 +101,17 @@ def one_query(service: Served, name: str, marginal: Marginal = False) -> QueryDe
         for s in state
         if name in s.queries
     )
-    lives = name in at.catalog.queries
-    cost = service.plan().data["shares"].get(name) if lives else None
-    return QueryDetail(view, mine, cost, service.session.marginal_cost(name) if lives and marginal else None)
+    if name not in at.catalog.queries:
+        return QueryDetail(view, mine, None)
+    explained, added = service.plan().data, service.session.marginal_cost(name) if marginal else None
+    cost, nodes = shares_of(explained).get(name), tuple(nodes_of(explained, name))
+    return QueryDetail(view, mine, cost, added, nodes)
+
+
+@router.get("/costs", summary="What queries cost")
+def list_costs(service: Served) -> list[CostView]:
+    """The part of every query in the predicted cost, which is divided among those who share it."""
+    return list(costs_of(shares_of(service.plan().data)))
 
 
 def _place_of(service: Service, name: str) -> Any:
@@ -126,10 +145,29 @@ def list_streams(service: Served) -> list[StreamView]:
     return list(streams_of(service.look()))
 
 
+@router.get("/streams/{name}/sample", summary="Some rows of a stream")
+def sample_stream(service: Served, name: str) -> SampleView:
+    """A few rows of the file that came last; of streams that are read from files."""
+    stream = service.session.catalog.streams.get(name)
+    if stream is None:
+        raise Refused(404, f"there is no stream {name}", "GET /v1/streams lists them")
+    rows = newest_rows(stream, SAMPLE)
+    if rows is None:
+        return SampleView(None, [])
+    columns = tuple(ColumnView(c.name, c.type) for c in stream.columns)
+    return SampleView(columns, [list(row) for row in plain_rows(rows)])
+
+
 @router.get("/tables", summary="All static tables")
 def list_tables(service: Served) -> list[TableView]:
     """How tables are declared."""
     return list(tables_of(service.look()))
+
+
+@router.get("/views", summary="All views")
+def list_views(service: Served) -> list[ViewView]:
+    """What views select."""
+    return list(views_of(service.look()))
 
 
 @router.get("/plan", summary="The shared plan")
@@ -161,6 +199,24 @@ def list_changes(service: Served) -> list[ChangeView]:
 def the_status(service: Served) -> StatusView:
     """Rates, lag, state, and what is wrong now."""
     return status_of(service)
+
+
+@router.get("/directory", summary="What the session directory says of itself")
+def the_directory(service: Served) -> dict[str, Any]:
+    """What `thalweg status` shows: streams, queries, state, changes, the last run."""
+    found: dict[str, Any] = plain(asdict(read_status(service.session.directory.root)))
+    return found
+
+
+@router.get("/support", summary="All that a report needs, in one file")
+def the_bundle(service: Served) -> Response:
+    """Versions, status, settings, declarations, plan, changes, last batches and last errors: no rows and no tokens."""
+    headers = {"content-disposition": 'attachment; filename="thalweg-support.json"'}
+    return Response(
+        json.dumps(bundle_of(service), indent=1, ensure_ascii=False),
+        headers=headers,
+        media_type="application/json",
+    )
 
 
 @router.get("/batches", summary="The last batches")

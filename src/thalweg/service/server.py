@@ -13,6 +13,7 @@ import uvicorn
 from thalweg.errors import EnvironmentProblem, InternalError, UsageError
 from thalweg.service.app import application
 from thalweg.service.gate import LOOPBACK, Access
+from thalweg.service.last_errors import LOGGED
 from thalweg.service.service import Service
 
 START = 30.0
@@ -75,6 +76,7 @@ class Server:
 
     def __enter__(self) -> Server:
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        logging.getLogger(LOGGED).addHandler(self._service.log)
         self._thread.start()
         end = time.monotonic() + START
         while not self._server.started:
@@ -90,3 +92,4 @@ class Server:
         self._server.should_exit = True
         self._thread.join(LAST + 2.0)
         self._listening.close()
+        logging.getLogger(LOGGED).removeHandler(self._service.log)

@@ -14,6 +14,7 @@ from thalweg.api.session import Session
 from thalweg.connectors.pushed import Receipt
 from thalweg.errors import EnvironmentProblem
 from thalweg.explain import Explanation
+from thalweg.service.last_errors import LastErrors
 from thalweg.service.limits import Limits
 from thalweg.service.record import Record
 from thalweg.service.refusals import Refused
@@ -40,6 +41,7 @@ class Service:
         self.session, self.limits = session, limits or Limits()
         self.roots = roots or Roots((root,), root, session.directory.results)
         self.started = now_text()
+        self.log = LastErrors()
         self.record = Record(session.latest_manifest().batch)
         session.listeners.append(self.record.listen)
         self.problem: Exception | None = None

@@ -84,6 +84,15 @@ class TableView:
 
 
 @dataclass(frozen=True)
+class ViewView:
+    """A view: a SELECT under a name."""
+
+    name: str
+    sql: str
+    columns: tuple[ColumnView, ...]
+
+
+@dataclass(frozen=True)
 class Problem:
     """Something that is wrong now, or that explains why nothing comes out: what, and what to do. `severity` is `error`, `warning` or
     `note`; `query` or `stream` is what it is about."""
@@ -135,15 +144,54 @@ class StateView:
 
 
 @dataclass(frozen=True)
+class NodeView:
+    """A node of the plan that a query uses: what it is, who uses it too, and what was expected of it beside what the last batch measured:
+    rows given on, rows kept, milliseconds. `work_ms` is expected a second of stream, and of joins only; measured is null before a batch."""
+
+    id: str
+    kind: str
+    what: str
+    queries: tuple[str, ...]
+    expected_rows: float
+    expected_state_rows: float
+    expected_work_ms: float
+    rows: float | None
+    state_rows: float | None
+    milliseconds: float | None
+
+
+@dataclass(frozen=True)
 class QueryDetail:
     """A query with the state that it uses and its part of the predicted cost: hash-table updates a batch for windows, milliseconds of work
     a second of stream; what is shared is divided among those who share it. Null where it is in no plan. `marginal`, where it is asked for,
-    is what the cost of all would be less without it."""
+    is what the cost of all would be less without it. `nodes` are those of the plan that it uses."""
 
     query: QueryView
     state: tuple[StateView, ...]
     cost: dict[str, float] | None
     marginal: dict[str, float] | None = None
+    nodes: tuple[NodeView, ...] = ()
+
+
+@dataclass(frozen=True)
+class CostView:
+    """The part of a query in the predicted cost: hash-table updates a batch for windows, milliseconds of work a second of stream for joins,
+    rows of state; `share` is that of its kind (windows or joins), 1 for all of it."""
+
+    name: str
+    kind: str
+    cost: float
+    work_ms: float
+    state_rows: float
+    share: float
+
+
+@dataclass(frozen=True)
+class SampleView:
+    """A few rows of the file of a stream that came last; `columns` null where there is none, or it can't be read as declared."""
+
+    columns: tuple[ColumnView, ...] | None
+    rows: list[list[object]]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from thalweg.model.stream import Column
 from thalweg.model.windows import duration_text
 from thalweg.plan.nodes import Plan
 from thalweg.service.record import Batch, Record
-from thalweg.service.shapes import ColumnView, QueryView, StreamView, TableView
+from thalweg.service.shapes import ColumnView, QueryView, StreamView, TableView, ViewView
 from thalweg.state.lives import Life
 from thalweg.state.manifest import Counts, Manifest
 
@@ -106,6 +106,12 @@ def tables_of(at: Look) -> Iterator[TableView]:
     """All static tables."""
     for r in at.catalog.relations.values():
         yield TableView(r.name, r.format, r.path, _columns(r.columns))
+
+
+def views_of(at: Look) -> Iterator[ViewView]:
+    """All views."""
+    for v in at.catalog.views.values():
+        yield ViewView(v.name, v.text, _columns(v.columns))
 
 
 def queries_of(at: Look, place_of: Callable[[Query], str]) -> Iterator[QueryView]:

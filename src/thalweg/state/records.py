@@ -6,6 +6,7 @@ import dataclasses
 import json
 import types
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -45,6 +46,8 @@ def decoder(hint: Any) -> Decode:
     if dataclasses.is_dataclass(hint):
         key: Any = hint
         return _record(key)
+    if hint is datetime:
+        return datetime.fromisoformat
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _optional(inner)

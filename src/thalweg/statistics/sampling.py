@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.compile.lifts import heavy_sql, statistics_sql
-from thalweg.connectors.files import FILES, first_files
+from thalweg.connectors.files import FILES, first_files, newest_file
 from thalweg.connectors.reading.footers import check_footers
 from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
 from thalweg.engine.kernel.connection import Reach, open_connection
@@ -85,6 +85,19 @@ def _looked(
         return _look(source, sides, reads, read) if read else None, len(files)
     except (duckdb.Error, pa.ArrowException, OSError, DataError, ValueError):
         return None, 0
+
+
+def newest_rows(stream: Stream, most: int) -> pa.Table | None:
+    """A few rows of the file that came last, as they are declared; None where there is none, or it can't be read so."""
+    if (path := newest_file(stream)) is None:
+        return None
+    try:
+        with _limited([str(path)]) as con:
+            rows = _rows_sql(stream, str(path), frozenset(c.name for c in stream.columns))
+            table: pa.Table = con.sql(f"{rows} LIMIT {most}").to_arrow_table()
+            return table.select([c.name for c in stream.columns])
+    except (duckdb.Error, DataError, OSError):
+        return None
 
 
 def _files(stream: Stream) -> tuple[Stamp, ...]:

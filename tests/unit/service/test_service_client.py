@@ -38,8 +38,8 @@ def test_a_session_elsewhere(served: Served) -> None:
     assert (
         "sums" in str(said)
         and said.data["shares"]
-        and "sums" in session.explain()
-        and "query" in session.explain(SUMS)
+        and "sums" in str(session.explain())
+        and "query" in str(session.explain(SUMS))
     )
     assert (
         session.streams[0]["rows"] == 20
@@ -48,6 +48,8 @@ def test_a_session_elsewhere(served: Served) -> None:
     )
     session.query(SUMS.replace("SUM", "MAX"), "sums", into=str(served.root / "out"), replace=True)
     assert served.session.catalog.queries["sums"].text.startswith("SELECT k, window_end, MAX(v)")
+    assert "data:image/svg+xml" in session.explain()._repr_html_()
+    assert "<td>sums</td>" in session._repr_html_() and "MAX(v)" in session.handle("sums")._repr_html_()
     assert "sums" in session._repr_html_() and WRITER not in repr(session)
     session.drop(query)
     served.batch()

@@ -30,10 +30,22 @@ async function answered(path, options = {}) {
 }
 
 export const get = async (path) => (await answered(path)).json();
+export async function save(path, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await (await answered(path)).blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
 export const getText = async (path) => (await answered(path)).text();
 export const drop = async (path) => (await answered(path, { method: "DELETE" })).json();
 export const post = async (path, data, signal) => (await answered(path, {
   method: "POST", body: JSON.stringify(data), headers: { "content-type": "application/json" }, signal })).json();
+
+// What is being written in the editor, kept over reloads of this tab.
+const DRAFT = "thalweg.draft";
+export const draft = () => sessionStorage.getItem(DRAFT) || "";
+export const setDraft = (text) => sessionStorage.setItem(DRAFT, text);
 
 // Calls take(name, data) for every event until `stop.signal` is aborted; told(true | false) says whether the line is up.
 export async function follow(path, stop, take, told = () => {}) {

@@ -61,8 +61,8 @@ export function tile(name) {
   return { card, show };
 }
 
-// Lines over time: series are { name, points: [[millis, value], ...] }.
-export function lines(series, label) {
+// Lines over time: series are { name, points: [[millis, value], ...] }; marks are { at: millis, text }.
+export function lines(series, label, marks = []) {
   const all = series.flatMap((s) => s.points), W = 900, H = 220, left = 56, bottom = 26;
   const made = svg("svg", { class: "chart", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label });
   if (!all.length) return made;
@@ -73,24 +73,33 @@ export function lines(series, label) {
   const [from, to] = [Math.min(...all.map((p) => p[0])), Math.max(...all.map((p) => p[0]))];
   const x = (t) => left + (W - left - 12) * (to === from ? 0.5 : (t - from) / (to - from));
   const y = (v) => 10 + (H - bottom - 10) * (1 - (v - low) / (high - low));
+  const step = (high - low) / 4, tick = (v) => (step >= 1 || Math.abs(v) >= 1e4 ? brief(v) : v.toFixed(Math.min(6, Math.ceil(1 - Math.log10(step)))));
   for (let i = 0; i <= 4; i++) {
     const v = low + (high - low) * i / 4;
-    made.append(svg("line", { class: "grid", x1: left, x2: W - 12, y1: y(v), y2: y(v) }), svg("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, brief(v)));
+    made.append(svg("line", { class: "grid", x1: left, x2: W - 12, y1: y(v), y2: y(v) }), svg("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, tick(v)));
   }
   for (const [t, anchor] of [[from, "start"], [(from + to) / 2, "middle"], [to, "end"]]) {
     made.append(svg("text", { x: x(t), y: H - 6, "text-anchor": anchor }, new Date(t).toISOString().slice(5, 19).replace("T", " ")));
+  }
+  for (const { at, text } of marks.filter((m) => m.at >= from && m.at <= to)) {
+    made.append(svg("line", { class: "mark", x1: x(at), x2: x(at), y1: 10, y2: H - bottom }, svg("title", {}, text)));
   }
   series.forEach((s, i) => made.append(svg("path", { class: `l${i % 6}`, d: `M${s.points.map(([t, v]) => `${x(t).toFixed(1)},${y(v).toFixed(1)}`).join(" L")}` })));
   return made;
 }
 
-export function table(headers, rows, name = "") {
+export function table(headers, rows, name = "", label = "Table") {
   const cell = (kind) => (v, i) => h(kind, { class: headers[i].startsWith("#") ? "number" : i === 0 ? "name" : null, scope: kind === "th" ? "col" : null }, v);
-  return h("div", { class: "scroll", tabindex: "0" }, h("table", { class: name },
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: name },
     h("thead", {}, h("tr", {}, headers.map((v, i) => cell("th")(v.replace("#", ""), i)))), h("tbody", {}, rows.map((r) => h("tr", {}, r.map(cell("td")))))));
 }
 
 export const pill = (status) => h("span", { class: `pill ${status}` }, status);
-export const problem = (p) => h("li", { class: `problem ${p.severity}` }, h("div", {}, p.text), p.hint ? h("div", { class: "hint" }, p.hint) : null);
+export const queryLink = (name) => h("a", { href: `#/query/${encodeURIComponent(name)}` }, name);
+export const queryLinks = (names) => h("span", {}, names.flatMap((n, i) => [i ? ", " : "", queryLink(n)]));
+export const problem = (p) => h("li", { class: `problem ${p.severity}` }, h("div", {}, h("strong", {}, { error: "Error: ", warning: "Warning: " }[p.severity] || ""), p.text,
+  p.query ? h("span", { class: "small" }, " (", h("a", { href: `#/query/${encodeURIComponent(p.query)}` }, "look at it"), ")") : p.stream ? h("span", { class: "small" }, " (", h("a", { href: "#/streams" }, "look at it"), ")") : null),
+  p.hint ? h("div", { class: "hint" }, p.hint) : null);
+export const paid = (c) => [c.cost ? `${brief(c.cost)} updates a batch` : "", c.work_ms ? `${brief(c.work_ms)} ms of work a second` : "", `${brief(c.state_rows)} rows kept`].filter(Boolean).join(", ");
 export const refusal = (error) => h("div", { class: "problem error", role: "alert" }, h("div", {},
   error.line ? `${error.message} (line ${error.line}, column ${error.column})` : error.message), error.hint ? h("div", { class: "hint" }, error.hint) : null);

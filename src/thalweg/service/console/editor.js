@@ -1,7 +1,7 @@
 // A text area over the same text in colours, with an error underlined at its place.
 import { h } from "/console/draw.js";
 
-const WORDS = "select from where group by having as and or not in is null between like case when then else end create replace alter drop query stream table into with set show explain analyze queries streams plan statistics changes windows window tumble hop range unbounded every emit changes on join inner using interval second seconds minute minutes hour hours day days filter distinct true false";
+const WORDS = "select from where group by having as and or not in is null between like case when then else end join inner on using with create replace alter drop query stream table view into set show explain analyze queries streams views plan statistics changes windows window tumble hop range unbounded every emit filter distinct interval true false second seconds minute minutes hour hours day days";
 const KEYWORDS = new Set(WORDS.split(" "));
 const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*'?)|(\b\d+(?:\.\d+)?\b)|([A-Za-z_]\w*)|([\s\S])/g;
 
@@ -28,8 +28,9 @@ export function editor(hint, changed) {
   };
   area.addEventListener("input", () => { wrong = null; paint(); changed(); });
   area.addEventListener("scroll", () => { shown.scrollTop = area.scrollTop; });
+  const write = (text) => { area.value = text; wrong = null; paint(); changed(); };
   paint();
-  return { element: h("div", { class: "editor" }, shown, area), area, mark };
+  return { element: h("div", { class: "editor" }, shown, area), area, mark, write };
 }
 
 function placed(text, { line, column, length }) {

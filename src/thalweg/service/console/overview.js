@@ -1,4 +1,5 @@
 // Overview: how much, how fast, how late, how large, and what is wrong.
+import { save } from "/console/api.js";
 import { bytes, brief, clock, count, h, problem, seconds, table, tile } from "/console/draw.js";
 
 const SHOWN = 120;
@@ -6,7 +7,9 @@ const SHOWN = 120;
 export function overview(main, { live, signal }) {
   const tiles = Object.fromEntries(["Events a second", "Batch time", "Lag", "State", "Late rows"].map((name) => [name, tile(name)]));
   const wrong = h("div", { "aria-live": "polite" }), head = h("span", { class: "quiet-text" }), last = h("div");
-  main.append(h("div", { class: "head" }, h("h1", {}, "Overview"), head), h("div", { class: "tiles" }, Object.values(tiles).map((t) => t.card)),
+  main.append(h("div", { class: "head" }, h("h1", {}, "Overview"), head,
+    h("button", { class: "quiet", type: "button", title: "Plan, status, settings, changes and errors in one file: no rows, no tokens", onclick: () => save("/v1/support", "thalweg-support.json") }, "Support bundle")),
+    h("div", { class: "tiles" }, Object.values(tiles).map((t) => t.card)),
     h("section", { class: "card" }, h("h2", {}, "What is wrong now"), wrong), h("section", { class: "card" }, h("h2", {}, "Last batches"), last));
   let told = "";
   addEventListener("news", () => {
@@ -24,6 +27,6 @@ export function overview(main, { live, signal }) {
     told = now;
     const rows = batches.slice(-8).reverse().map((b) => [count(b.batch), clock(new Date(b.at * 1000).toISOString()).slice(11, 19), count(b.rows), seconds(b.seconds),
       count(Object.values(b.results).reduce((a, n) => a + n, 0)), count(b.late), bytes(b.state_bytes)]);
-    last.replaceChildren(rows.length ? table(["Batch", "Ended (UTC)", "#Rows", "#Time", "#Result rows", "#Late", "#State"], rows) : h("div", { class: "quiet-text" }, "None since the service was started."));
+    last.replaceChildren(rows.length ? table(["Batch", "Ended (UTC)", "#Rows", "#Time", "#Result rows", "#Late", "#State"], rows, "", "The last batches") : h("div", { class: "quiet-text" }, "None since the service was started."));
   }, { signal });
 }

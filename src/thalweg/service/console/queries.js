@@ -1,30 +1,35 @@
 // Queries: all of them, and the editor that makes more.
-import { get, post } from "/console/api.js";
-import { brief, count, h, pill, refusal, spark, table } from "/console/draw.js";
+import { draft, get, post, setDraft } from "/console/api.js";
+import { brief, count, h, paid, pill, queryLink, refusal, spark, table } from "/console/draw.js";
 import { editor } from "/console/editor.js";
 
-const EVERY = 1000, PATIENCE = 500;
+const EVERY = 1000, PRICES = 5000, PATIENCE = 500;
 
 export function queries(main, { signal }) {
   const list = h("div"), said = h("div", { "aria-live": "polite" }), seen = h("div", { class: "small" }), head = h("span", { class: "quiet-text" });
-  const text = editor("CREATE QUERY name AS\nSELECT ...", () => look());
+  const text = editor("CREATE QUERY name AS\nSELECT ...", () => { setDraft(text.area.value); look(); });
   const run = h("button", { type: "button", onclick: () => send() }, "Run");
   main.append(h("div", { class: "head" }, h("h1", {}, "Queries"), head), h("section", { class: "card" }, list),
-    h("section", { class: "card" }, h("h2", {}, "New query"), text.element,
+    h("section", { class: "card" }, h("h2", {}, "Write SQL"), text.element,
       h("div", { class: "row" }, run, h("span", { class: "quiet-text small" }, "Ctrl+Enter runs it. Any statement is taken: CREATE STREAM, ALTER QUERY, DROP, SET, SHOW.")), said, seen));
   text.area.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) send(); });
-  let waiting, asked = new AbortController(), last = 0;
+  let waiting, asked = new AbortController(), last = 0, costs = new Map(), priced = 0;
+  if (draft()) text.write(draft());
 
   async function refresh() {
     if (Date.now() - last < EVERY) return;
     last = Date.now();
     const found = await get("/v1/queries").catch(() => null);
+    if (found && Date.now() - priced > PRICES) {
+      priced = Date.now();
+      costs = new Map((await get("/v1/costs").catch(() => [])).map((c) => [c.name, c]));
+    }
     if (!found || signal.aborted) return;
     head.textContent = `${count(found.length)}, with results over the last batches`;
     const focused = document.activeElement?.closest?.("td a")?.hash;
-    list.replaceChildren(found.length ? table(["Query", "Status", "Reads", "#Rows", "#Rows a second", "Last batches"], found.map((q) => [
-      h("a", { href: `#/query/${encodeURIComponent(q.name)}` }, q.name), pill(q.status), [...q.streams, ...q.tables].join(", "), count(q.rows), brief(q.rows_per_second),
-      spark(q.recent, `rows of the last ${q.recent.length} batches`)])) : h("div", { class: "quiet-text" }, "There is none yet: write one below."));
+    list.replaceChildren(found.length ? table(["Query", "Status", "Reads", "#Rows", "#Rows a second", "Share of the cost", "Last batches"], found.map((q) => [
+      queryLink(q.name), pill(q.status), [...q.streams, ...q.tables].join(", "), count(q.rows), brief(q.rows_per_second), share(costs.get(q.name)),
+      spark(q.recent, `rows of the last ${q.recent.length} batches`)]), "", "All queries") : h("div", { class: "quiet-text" }, "There is none yet: write one below."));
     if (focused) [...list.querySelectorAll("a")].find((a) => a.hash === focused)?.focus();
   }
 
@@ -38,10 +43,10 @@ export function queries(main, { signal }) {
       seen.replaceChildren();
       if (!/\bselect\b/i.test(text.area.value)) return;
       try {
-        const found = await post("/v1/explain", { sql: text.area.value }, asked.signal), cost = found.plan.shares[found.query];
+        const found = await post("/v1/explain?marginal=true", { sql: text.area.value }, asked.signal);
         seen.replaceChildren(h("h2", {}, `How ${found.query} would be computed`),
-          h("div", { class: "chips" }, found.columns.map((c) => h("span", { class: "chip" }, `${c.name} ${c.type}`)),
-            cost ? h("span", { class: "chip" }, `its part: ${cost.cost ? `${brief(cost.cost)} updates a batch` : `${brief(cost.work_ms)} ms of work a second`}, ${brief(cost.state_rows)} rows kept`) : null),
+          h("p", { class: "adds" }, adds(found.marginal, [...costs.values()].filter((c) => c.name !== found.query))),
+          h("div", { class: "chips" }, found.columns.map((c) => h("span", { class: "chip" }, `${c.name} ${c.type}`))),
           h("pre", {}, found.text));
       } catch (error) {
         if (error.name === "AbortError") return;
@@ -59,8 +64,10 @@ export function queries(main, { signal }) {
       const { outcomes } = await post("/v1/statements", { sql: text.area.value });
       said.replaceChildren(...outcomes.map(outcome));
       text.mark(null);
+      setDraft("");
       seen.replaceChildren();
       last = 0;
+      priced = 0;
       refresh();
     } catch (error) {
       seen.replaceChildren();
@@ -71,6 +78,22 @@ export function queries(main, { signal }) {
   }
 
   addEventListener("news", refresh, { signal });
+}
+
+// The part of a query in what windows, or joins, are expected to cost.
+function share(cost) {
+  if (!cost) return "–";
+  const percent = `${(100 * cost.share).toPrecision(cost.share < 0.1 ? 1 : 2)} %`;
+  return h("span", { class: "share", title: `${paid(cost)}; what is shared is divided among those who share it` },
+    h("meter", { min: 0, max: 1, value: cost.share, "aria-label": `${percent} of ${cost.kind}` }), ` ${percent} of ${cost.kind}`);
+}
+
+// What a query would add to what the others cost.
+function adds(more, others) {
+  const now = Object.fromEntries(["cost", "work_ms", "state_rows"].map((key) => [key, others.reduce((sum, c) => sum + c[key], 0)]));
+  const of = (key, unit) => (Math.abs(more[key] || 0) <= 0.0005 * now[key] ? "" : `${more[key] < 0 ? "−" : "+"}${brief(Math.abs(more[key]))} ${unit}${now[key] ? ` (${more[key] < 0 ? "−" : "+"}${(100 * Math.abs(more[key]) / now[key]).toPrecision(2)} %)` : ""}`);
+  const parts = [of("cost", "updates a batch"), of("work_ms", "ms of work a second"), of("state_rows", "rows kept")].filter(Boolean);
+  return parts.length ? `Added to the cost of the other queries: ${parts.join(", ")}` : "It would add next to nothing: all that it needs is computed already.";
 }
 
 function outcome(o) {

@@ -1,6 +1,6 @@
 // One query: its SQL, its results as they come, a chart over time, and the state that it uses.
-import { drop, follow, get } from "/console/api.js";
-import { brief, bytes, clock, count, h, lines, pill, refusal, table } from "/console/draw.js";
+import { drop, follow, get, setDraft } from "/console/api.js";
+import { brief, bytes, clock, count, h, lines, paid, pill, queryLinks, refusal, seconds, table } from "/console/draw.js";
 import { painted } from "/console/editor.js";
 
 const ROWS = 200, CHARTED = 4000, SERIES = 6, EVERY = 2000;
@@ -8,7 +8,7 @@ const NUMBERS = /^(TINYINT|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL)/;
 
 export async function query(main, { name, signal }) {
   const at = `/v1/queries/${encodeURIComponent(name)}`;
-  let detail, first;
+  let detail, first, added = null;
   try {
     [detail, first] = await Promise.all([get(at), get(`${at}/results?last=${CHARTED}`)]);
   } catch (error) {
@@ -16,13 +16,17 @@ export async function query(main, { name, signal }) {
     return;
   }
   if (signal.aborted) return;
-  const status = h("span", {}, pill(detail.query.status)), facts = h("dl", { class: "facts" }), state = h("div"), said = h("div", { "aria-live": "polite" });
+  const status = h("span", {}, pill(detail.query.status)), facts = h("dl", { class: "facts" }), state = h("div"), nodes = h("div"), said = h("div", { "aria-live": "polite" });
+  const alter = () => { setDraft(`ALTER QUERY ${name} AS\n${detail.query.sql}`); location.hash = "#/queries"; };
+  const altering = h("button", { class: "quiet", type: "button", onclick: alter }, "Alter"), place = h("a", { class: "small", href: `#/plan/${encodeURIComponent(name)}` }, "Show it in the plan");
   const dropping = h("button", { class: "danger", type: "button", onclick: remove }, "Drop");
-  main.append(h("div", { class: "head" }, h("h1", {}, name), status, h("span", { class: "quiet-text" }), detail.query.status === "dropped" ? null : dropping), said,
+  main.append(h("div", { class: "head" }, h("h1", {}, name), status, h("span", { class: "quiet-text" }), ...(detail.query.status === "dropped" ? [] : [place, altering, dropping])), said,
     h("div", { class: "two" }, h("section", { class: "card" }, h("h2", {}, "SQL"), painted(detail.query.sql)), h("section", { class: "card" }, h("h2", {}, "Figures"), facts)));
   tell(detail);
+  get(`${at}?marginal=true`).then((found) => { added = found.marginal; if (!signal.aborted) tell(found); }).catch(() => {});
   const rows = results(main, first, at, signal);
-  main.append(h("section", { class: "card" }, h("h2", {}, "State that it uses, and who shares it"), state));
+  main.append(h("section", { class: "card" }, h("h2", {}, "What is computed for it: expected, measured in the last batch, and who shares it"), nodes),
+    h("section", { class: "card" }, h("h2", {}, "State that it uses, and who shares it"), state));
   let last = Date.now();
   addEventListener("news", async (event) => {
     if (event.detail === "batch" && Date.now() - last > EVERY) {
@@ -36,12 +40,16 @@ export async function query(main, { name, signal }) {
     detail = found;
     const q = found.query, begins = Object.entries(q.begins || {}).map(([s, t]) => `${s} ${t ? `from ${clock(t)}` : "from its first row"}`).join(", ");
     const told = [["Result rows", `${count(q.rows)}, ${brief(q.rows_per_second)} a second`], ["Late rows left out", count(q.late)], ["In force since", q.epoch === null ? "not yet" : `batch ${count(q.epoch)}`],
-      ["Counts", begins || "–"], ["Predicted", found.cost ? predicted(found.cost) : "–"],
+      ["Counts", begins || "–"], ["Predicted", found.cost ? `its part: ${paid(found.cost)}` : "–"], ...(added ? [["Without it", `${paid(added)} less`]] : []),
+      ["Lag", q.lag === null ? "–" : `results up to ${seconds(Math.max(q.lag, 0))} ago`],
       ["Reads", [...q.streams, ...q.tables].join(", ")], ["Results in", q.results], ...(q.error ? [["Stopped by", `${q.error}${q.hint ? `: ${q.hint}` : ""}`]] : [])];
     facts.replaceChildren(...told.flatMap(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
     status.replaceChildren(pill(q.status));
-    state.replaceChildren(found.state.length ? table(["Of", "As", "Keys", "#Rows", "#Bytes", "Used by"], found.state.map((s) => [s.stream, s.window, s.keys.join(", ") || "–", count(s.rows), bytes(s.bytes), s.queries.join(", ")]))
+    state.replaceChildren(found.state.length ? table(["Of", "As", "Keys", "#Rows", "#Bytes", "Used by"], found.state.map((s) => [s.stream, s.window, s.keys.join(", ") || "–", count(s.rows), bytes(s.bytes), queryLinks(s.queries)]), "", "State that it uses")
       : h("div", { class: "quiet-text" }, "None now."));
+    nodes.replaceChildren(found.nodes.length ? table(["Node", "As", "#Rows expected", "#measured", "#Kept, expected", "#measured", "#Work expected", "#measured", "Shared with"], found.nodes.map((n) => [n.what, n.kind,
+      brief(n.expected_rows), figure(n.rows, brief), brief(n.expected_state_rows), figure(n.state_rows, brief), n.expected_work_ms ? `${brief(n.expected_work_ms)} ms/s` : "–", figure(n.milliseconds, (v) => `${brief(v)} ms`),
+      n.queries.length > 1 ? queryLinks(n.queries.filter((q) => q !== name)) : "nobody"]), "", "Nodes of the plan") : h("div", { class: "quiet-text" }, "It is in no plan now."));
   }
 
   async function remove() {
@@ -69,7 +77,7 @@ function results(main, first, at, signal) {
     main.append(h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, `Over ${columns[when].name}`), h("span", { class: "quiet-text" }), h("label", { class: "small" }, "Draw ", measure), h("label", { class: "small" }, "by ", by)), chart));
   }
   main.append(h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, "Results"), told, h("span", { class: "quiet-text" }), h("a", { class: "small", href: "#", onclick: save }, "CSV"), pause),
-    h("div", { class: "scroll", tabindex: "0" }, h("table", { class: "live" }, h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col", class: NUMBERS.test(c.type) ? "number" : null }, c.name)))), body))));
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Result rows" }, h("table", { class: "live" }, h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col", class: NUMBERS.test(c.type) ? "number" : null }, c.name)))), body))));
   show();
   return { add(rows) { if (paused) held.push(...rows); else take(rows); if (paused) tell(); } };
 
@@ -104,6 +112,7 @@ function results(main, first, at, signal) {
     }
     const all = [...found].sort((a, b) => b[1].length - a[1].length), series = all.slice(0, SERIES).map(([key, points]) => ({ name: key, points: points.sort((a, b) => a[0] - b[0]) }));
     const more = all.length - series.length;
+    if (!all.length) return void chart.replaceChildren(h("div", { class: "quiet-text small" }, "Nothing to draw yet."));
     chart.replaceChildren(lines(series, `${measure.value} over ${columns[when].name}, ${series.length} lines`), h("div", { class: "legend" },
       !keys.length ? null : series.map((s, i) => h("span", { class: `l${i}` }, s.name)), more > 0 ? h("em", { class: "quiet-text" }, `and ${count(more)} more that are not drawn`) : null));
   }
@@ -116,7 +125,7 @@ function results(main, first, at, signal) {
   }
 }
 
-const predicted = (c) => [c.cost ? `${brief(c.cost)} updates a batch` : "", c.work_ms ? `${brief(c.work_ms)} ms of work a second` : "", `${brief(c.state_rows)} rows kept`].filter(Boolean).join(", ");
+const figure = (value, shown) => (value === null ? "–" : shown(value));
 
 function text(value, type) {
   if (value === null) return "NULL";
