@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.optimizer.cost.matching import Matching, evened
-from thalweg.optimizer.predicting import join_estimate
+from thalweg.optimizer.planner import join_estimate
 from thalweg.plan.grid import Split
 from thalweg.plan.nodes import Fragment, Join, Plan
 from thalweg.statistics.constants import join_constants

@@ -30,6 +30,11 @@ from thalweg.sql.statement_syntax import (
     ViewSyntax,
 )
 
+__all__ = [
+    "CreateQuery", "CreateStream", "CreateTable", "CreateView", "Drop", "Explain", "ParsedSelect", "SetOption", "Show", "Statement",
+    "parse_script",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class ParsedSelect:
