@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import Any
 
 import pexpect
 import pyarrow as pa
 import pyarrow.parquet as pq
+from terminal_support import Terminal
 
 SECOND = 1_000_000
 PROMPT = "thalweg>"
 STREAM = "CREATE STREAM s (k BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'in', time = 'at');"
-THALWEG = str(Path(sys.executable).with_name("thalweg"))
 
 
 def rows_come(folder: Path, second: int) -> None:
@@ -25,17 +22,10 @@ def rows_come(folder: Path, second: int) -> None:
     hidden.rename(folder / f"{second}.parquet")
 
 
-def opened(root: Path) -> Any:
+def opened(root: Path) -> Terminal:
     """The shell on a directory."""
-    return pexpect.spawn(
-        THALWEG,
-        ["shell", "--dir", "run"],
-        cwd=str(root),
-        env={**os.environ, "TERM": "xterm", "THALWEG_HOME": str(root / "home"), "PROMPT_TOOLKIT_NO_CPR": "1"},
-        dimensions=(40, 160),
-        timeout=120,
-        encoding="utf-8",
-    )
+    home = {"THALWEG_HOME": str(root / "home")}
+    return Terminal(["shell", "--dir", "run"], home, timeout=120, cwd=root)
 
 
 def test_a_session_of_ones_own_runs_behind_the_prompt(tmp_path: Path) -> None:
@@ -62,6 +52,7 @@ def test_a_session_of_ones_own_runs_behind_the_prompt(tmp_path: Path) -> None:
     shell.expect_exact(PROMPT)
     shell.send("\\q\r")
     shell.expect(pexpect.EOF)
+    assert shell.ended() == 0
     again = opened(tmp_path)
     again.expect_exact(PROMPT)
     again.send("\\r counts 9\r")
@@ -70,3 +61,4 @@ def test_a_session_of_ones_own_runs_behind_the_prompt(tmp_path: Path) -> None:
     again.expect_exact("query counts dropped")
     again.send("\\q\r")
     again.expect(pexpect.EOF)
+    assert again.ended() == 0

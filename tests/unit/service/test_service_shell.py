@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pexpect
 import pytest
 from service_support import SUMS, WRITER, Served
+from terminal_support import Terminal
 
 TAB, CTRL_C, CTRL_D, UP = "\t", "\x03", "\x04", "\x1b[A"
 PROMPT = "thalweg>"
@@ -23,18 +22,12 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield made
 
 
-def opened(served: Served, home: Path) -> Any:
+def opened(served: Served, home: Path) -> Terminal:
     """The shell, at its prompt."""
-    child = pexpect.spawn(
-        str(Path(sys.executable).with_name("thalweg")),
-        ["shell", "--url", f"{served.url}/#token={WRITER}"],
-        env={**os.environ, "TERM": "xterm", "THALWEG_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1"},
-        dimensions=(40, 160),
-        timeout=20,
-        encoding="utf-8",
-    )
-    child.expect_exact(PROMPT)
-    return child
+    link = f"{served.url}/#token={WRITER}"
+    shell = Terminal(["shell", "--url", link], {"THALWEG_HOME": str(home)}, timeout=20)
+    shell.expect_exact(PROMPT)
+    return shell
 
 
 def test_statements_are_written_completed_followed_and_remembered(served: Served, tmp_path: Path) -> None:
@@ -67,8 +60,7 @@ def test_statements_are_written_completed_followed_and_remembered(served: Served
     shell.expect_exact(PROMPT)
     shell.send(CTRL_D)
     shell.expect(pexpect.EOF)
-    shell.close()
-    assert shell.exitstatus == 0 and [q["name"] for q in served.get("/v1/queries")] == ["sums"]
+    assert shell.ended() == 0 and [q["name"] for q in served.get("/v1/queries")] == ["sums"]
     again = opened(served, tmp_path / "home")
     again.send(UP)
     again.expect_exact("sums")
@@ -76,6 +68,7 @@ def test_statements_are_written_completed_followed_and_remembered(served: Served
     again.expect_exact("(2 of 9 rows)")
     again.send("\\q\r")
     again.expect(pexpect.EOF)
+    assert again.ended() == 0
 
 
 def test_a_piped_script_ends_with_its_first_error(served: Served) -> None:

@@ -141,7 +141,7 @@ BAD = [
     ),
     (
         "CREATE STREAM s (at TIMESTAMP) WITH (format='paruqet')",
-        "'paruqet' is not one of parquet, csv, json",
+        "'paruqet' is not one of parquet, csv, json, push",
         "'paruqet'",
         "did you mean parquet?",
     ),

@@ -116,19 +116,23 @@ class Known:
 
 
 def known_statements(session: Session) -> list[Known]:
-    """The single statements of the corpus. What is declared is what their script declares in the end, but for queries."""
+    """The single statements of the corpus. What is declared is what their script declares in the end, of queries those that they name."""
     found: dict[str, Known] = {}
     for script in corpus():
         session._declarations.catalog = Catalog()
         session.sql(re.sub(r"DROP [^;]*;", "", script))
-        declared = replace(session.catalog, queries={})
         for text in script.split(";"):
             if len(tokens := _tokens(text)) > 1:
-                found.setdefault(
-                    text,
-                    Known(tokens, replace(declared, streams={}) if "CREATE STREAM" in text else declared),
-                )
+                found.setdefault(text, Known(tokens, _before(text, tokens, session.catalog)))
     return list(found.values())
+
+
+def _before(text: str, tokens: tuple[str, ...], catalog: Catalog) -> Catalog:
+    """What is declared where a statement stands."""
+    words = [t.strip() for t in tokens]
+    named = {*words} - {*(words[2:3] if words[:2] == ["CREATE", "QUERY"] else ())}
+    read = {name: query for name, query in catalog.queries.items() if name in named}
+    return replace(catalog, queries=read, streams={} if "CREATE STREAM" in text else catalog.streams)
 
 
 def _tokens(text: str) -> tuple[str, ...]:
