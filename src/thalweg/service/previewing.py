@@ -13,8 +13,9 @@ from thalweg.sql.statement_syntax import NAME
 HINT = "write SELECT ..., EXPLAIN SELECT ..., or CREATE QUERY name AS SELECT ..."
 
 
-def preview(session: Session, text: str) -> dict[str, Any]:
-    """The plan of the one query of a text, in words and for programs, and its columns. Errors have their place in the text."""
+def preview(session: Session, text: str, marginal: bool = False) -> dict[str, Any]:
+    """The plan of the one query of a text, in words and for programs, and its columns; with `marginal` what it adds to the cost of the
+    others. Errors have their place in the text."""
     select, name = _select(text)
     catalog = session.catalog
     query = query_of(catalog, select, name or free_name(catalog))
@@ -24,6 +25,7 @@ def preview(session: Session, text: str) -> dict[str, Any]:
         "columns": [{"name": o.name, "type": o.type} for o in query.outputs],
         "text": found.text,
         "plan": found.data,
+        "marginal": session.marginal_cost(query) if marginal else None,
     }
 
 

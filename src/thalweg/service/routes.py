@@ -76,9 +76,9 @@ def _said(outcome: Outcome) -> dict[str, Any]:
 
 
 @router.post("/explain", summary="Explain a query before it is created")
-def explain_text(service: Served, script: Script) -> dict[str, Any]:
+def explain_text(service: Served, script: Script, marginal: Marginal = False) -> dict[str, Any]:
     """How a SELECT, or the SELECT of a CREATE QUERY, would be computed beside the queries that there are. Changes nothing."""
-    return preview(service.session, script.sql)
+    return preview(service.session, script.sql, marginal)
 
 
 @router.get("/queries", summary="All queries")

@@ -128,6 +128,11 @@ def test_what_one_query_adds(served: Served) -> None:
         only["query"]["state_bytes"] == sum(s["bytes"] for s in only["state"]) > 0
         and only["query"]["lag"] > 0
     )
+    before = served.http.post("/v1/explain", params={"marginal": True}, json={"sql": SUMS}).json()
+    assert before["marginal"]["state_rows"] < only["cost"]["state_rows"], (
+        "what it would add, before it is created"
+    )
+    assert served.http.post("/v1/explain", json={"sql": SUMS}).json()["marginal"] is None
     served.sql(f"CREATE QUERY same AS {SUMS}")
     served.batch()
     beside = served.get("/v1/queries/same", marginal=True)
