@@ -11,6 +11,7 @@ from thalweg.connectors.base import Source
 from thalweg.engine.ahead import Ahead
 from thalweg.engine.audience import Audience
 from thalweg.engine.catching_up import CatchingUp
+from thalweg.engine.executors import Executors
 from thalweg.engine.progress import BatchProgress
 from thalweg.engine.replay import Chunks
 from thalweg.engine.replays import Replays
@@ -38,6 +39,7 @@ class Running:
     def __init__(self, directory: Directory, spark: Any, master: str | None, planner_of: PlannerOf) -> None:
         self.directory, self._planner_of = directory, planner_of
         self._spark, self._master, self._is_leased = spark, master, False
+        self._executors = Executors(lambda: self.spark)
         self.sources: dict[str, Source] = {}
         self.listeners: list[Callable[[BatchProgress], None]] = []
         self.runner: Runner | None = None
@@ -67,7 +69,7 @@ class Running:
             if self.runner is None:
                 self.check_open()
                 self.directory.create()
-                partitions = config.partitions or self._cores()
+                partitions = config.partitions or self._executors.cores(Config())
                 self.hold_directory()
                 how: dict[str, Any] = {
                     "exchange": config.exchange,
@@ -75,7 +77,7 @@ class Running:
                     "durable": config.durable,
                 }
                 self.runner = Runner(self.directory, partitions, self._planner_of, **how)
-                self.runner.cores = self._cores
+                self.runner.cores, self.runner.resize = self._executors.cores, self._executors.follow
                 self._ahead = Ahead(self.runner, self._planner_of)
                 self.replays = Replays(self.runner, self._frame_of)
                 self.offer(self._workload)
@@ -90,10 +92,6 @@ class Running:
                     self.directory.create()
                     self.directory.lock()
         return self.directory.holds
-
-    def _cores(self) -> int:
-        """How many tasks Spark can run at the same time."""
-        return int(self.spark.sparkContext.defaultParallelism)
 
     def start(
         self, workload: Workload, fault: str | None, available_now: bool, check: Callable[[Runner], None]

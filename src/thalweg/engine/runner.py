@@ -32,6 +32,7 @@ from thalweg.errors import StateError
 from thalweg.model.nesting import readers
 from thalweg.model.query import Query
 from thalweg.model.recorded import Failure
+from thalweg.model.settings import Config
 from thalweg.optimizer.retiring import goes_on, is_retired
 from thalweg.plan.graph import ended_now
 from thalweg.plan.members import base_of
@@ -66,7 +67,8 @@ class Runner:
         self.directory, self.planning = directory, Planning(planner)
         self.scale = Scale(partitions)
         self._scaling: Scaling | None = None
-        self.cores: Callable[[], int] = lambda: partitions
+        self.cores: Callable[[Config], int] = lambda config: partitions
+        self.resize: Callable[[Config, int], None] = lambda config, number: None
         self.exchange, self.scan = exchange, scan
         self.job = job or spark_job
         self.ledger = Ledger(directory, durable)
@@ -182,7 +184,8 @@ class Runner:
         """Run a batch and commit it; as often as a query makes it fail, again without that one."""
         self._arrivals = self.coming.arrived(self.workload)
         workload, failed = self._taken(), tuple[Failure, ...]()
-        self._scaling = self.scale.follow(workload.config, self.cores)
+        self._scaling = self.scale.follow(workload.config, partial(self.cores, workload.config))
+        self.resize(workload.config, self.scale.partitions)
         while True:
             try:
                 done = self._attempt(frame, batch, workload)

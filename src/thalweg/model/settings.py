@@ -44,6 +44,7 @@ KEYS = {
     "partitions": "hash ranges of state and parallel tasks: a number, or auto (default), as scale.* say",
     "scale.latency": "with partitions = auto: batches that take longer get more partitions; default: 5 seconds",
     "scale.partitions": "with partitions = auto: the fewest and the most, as 2..8; default: 1 to the cores of the Spark session",
+    "scale.executors": "with partitions = auto, on a cluster: how many executors are asked for, as 1..4; default: what Spark has",
     "durable": "true: a batch is flushed to disk before it counts, so that a power cut loses nothing; false: never so",
     "trigger": "seconds between micro-batches; 0 runs them one after another",
     **{f"plan.windows.{f}": f"whether the plan `best` may use {f}: true or false" for f in FEATURES},
@@ -68,6 +69,7 @@ class Config:
     partitions: int | None = None
     latency: float = 5.0
     limits: tuple[int, int] | None = None
+    executors: tuple[int, int] | None = None
     trigger: float = 0.0
     durable: bool = True
     given: tuple[tuple[str, str], ...] = field(default=())
@@ -106,6 +108,8 @@ def with_setting(config: Config, key: str, value: str) -> Config:
         return replace(config, latency=_seconds(key, value))
     if key == "scale.partitions":
         return replace(config, limits=_limits(key, value))
+    if key == "scale.executors":
+        return replace(config, executors=_limits(key, value))
     if key == "trigger":
         return replace(config, trigger=_number(key, value, float, 0, 1_000_000))
     if key == "durable":

@@ -142,7 +142,7 @@ class LocalSession(Session):
         with self._declarations.lock:
             runner = self.runner
             runner.job, runner.audience = local_job, Audience(self.listeners)
-            runner.cores = lambda: self._cores
+            runner.cores = lambda config: self._cores
             self.directory.checkpoint.mkdir(exist_ok=True)
             (self.directory.checkpoint / "metadata").touch()
             self._begin(runner)

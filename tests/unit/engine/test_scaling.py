@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from thalweg.engine.executors import Executors
 from thalweg.engine.scaling import CALM, CALM_SECONDS, LONG, Limits, Load, Scale, rescaled
 from thalweg.model.settings import Config, with_setting
+
+
+class FakeSpark:
+    """What is asked of a Spark session about its executors; each has two cores."""
+
+    def __init__(self, master: str, alive: list[str], conf: dict[str, str]) -> None:
+        self.sparkContext = self._jsc = self
+        self.master, self.applicationId, self.said = master, "app-1", list[tuple[str, Any]]()
+        self.defaultParallelism, self.getConf = 2 * len(alive), lambda: conf
+        self.sc = lambda: self
+        self._jvm = SimpleNamespace(PythonUtils=SimpleNamespace(toSeq=list, toScalaMap=dict))
+        self.getExecutorIds = lambda: SimpleNamespace(mkString=lambda gap: gap.join(alive))
+        self.killExecutors = lambda ids: self.said.append(("kill", ids))
+        self.requestTotalExecutors = lambda n, local, hosts: self.said.append(("total", n))
+
 
 LIMITS = Limits(latency=5.0, fewest=1, most=8)
 
@@ -90,3 +108,23 @@ def test_the_batch_that_cuts_state_anew_does_not_count() -> None:
     assert scale.follow(Config(), lambda: 2) is None
     scale.took(9, 0)
     assert scale.follow(Config(), lambda: 2) is not None and scale.partitions == 2
+
+
+def test_executors_follow_partitions_and_are_asked_for_once() -> None:
+    spark = FakeSpark("spark://host:7077", ["0", "1", "10", "2"], {"spark.executor.cores": "2"})
+    executors, config = Executors(lambda: spark), with_setting(Config(), "scale.executors", "1..3")
+    assert executors.cores(Config()) == 8 and executors.cores(config) == 6
+    executors.follow(Config(), 1)
+    assert spark.said == []
+    for partitions in (4, 4, 3, 6):
+        executors.follow(config, partitions)
+    assert spark.said == [("kill", ["2", "10"]), ("total", 2), ("kill", ["10"]), ("total", 3)]
+
+
+@pytest.mark.parametrize(
+    ("master", "conf"), [("local[2]", {}), ("spark://host:7077", {"spark.dynamicAllocation.enabled": "true"})]
+)
+def test_executors_that_are_not_ours_to_ask_for(master: str, conf: dict[str, str]) -> None:
+    spark = FakeSpark(master, ["0", "1", "2"], conf)
+    Executors(lambda: spark).follow(with_setting(Config(), "scale.executors", "1..2"), 1)
+    assert spark.said == []
