@@ -10,11 +10,24 @@ from pathlib import Path
 import pyarrow as pa
 from test_faults import JOINS, engine_at, join_batches
 
-from thalweg.errors import StateError
+from thalweg.errors import StateError, ThalwegError
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
-from thalweg.testing.local import LocalEngine
+from thalweg.testing.local import LocalEngine, LocalSession
 
+STREAM = "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'json', path = '{}', time = 'at')"
+QUERIES = (
+    "CREATE VIEW w AS SELECT k, v, at FROM s WHERE v >= 0",
+    *(
+        f"CREATE QUERY q{i} AS SELECT k, window_end, SUM(v) AS x FROM s WHERE v > {i} GROUP BY k, TUMBLE '1 second'"
+        for i in range(10)
+    ),
+    "CREATE QUERY p AS SELECT a.v, b.v AS w FROM w AS a [RANGE 2 SECONDS], s AS b [RANGE 1 SECOND] WHERE a.k = b.k",
+)
+WHILE_IT_RUNS = (
+    "CREATE QUERY late AS SELECT k, v FROM s WHERE v > 3; SET plan.windows = 'shared'",
+    "DROP QUERY q9",
+)
 FLIPS = int(os.environ.get("THALWEG_FLIPS", "32"))
 KINDS = (
     "state/*",
@@ -79,3 +92,60 @@ def test_flipped_bits(tmp_path: Path) -> None:
         for name, table in given.items():
             compare(table, expected[name])
     assert all(found.values()), f"no damage was found in some kinds of files: {found}"
+
+
+def fed(session: LocalSession, root: Path, number: int) -> None:
+    """Two seconds of rows as one more file; one of them has a bad row."""
+    path = root / "in" / f"{number}.json"
+    lines = [
+        f'{{"k": {i % 3}, "v": {number + i}, "at": "1970-01-01 00:00:{2 * number + i // 5:02d}.{2 * (i % 5)}"}}'
+        for i in range(10)
+    ]
+    path.write_text("\n".join([*lines, *(['{"k": "none", "v": 1, "at": null}'] if number == 2 else [])]))
+    session.batch([("s", str(path))])
+
+
+def test_flipped_bits_of_all_that_a_session_keeps(tmp_path: Path) -> None:
+    """A changelog, shared results, notes and what was set aside lie there too; each kind is hit as often."""
+    (tmp_path / "in").mkdir()
+    session = LocalSession(tmp_path / "run")
+    session.sql(";".join([STREAM.format(tmp_path / "in"), *QUERIES]))
+    for number in range(5):
+        fed(session, tmp_path, number)
+        if number < len(WHILE_IT_RUNS):
+            session.sql(WHILE_IT_RUNS[number])
+    session.close()
+    run, copy, rng = tmp_path / "run", tmp_path / "copy", random.Random(FLIPS)
+    shutil.copytree(run, copy)
+    expected = one_more(tmp_path)
+    assert len(expected) == 11 and all(table.num_rows for table in expected.values())
+    found = set()
+    for i in range(FLIPS):
+        shutil.rmtree(run)
+        shutil.copytree(copy, run)
+        files = [p for p in sorted(run.rglob("*")) if p.is_file() and p.stat().st_size]
+        kinds = sorted({p.relative_to(run).parts[0] for p in files})
+        kind = kinds[i % len(kinds)]
+        chosen = rng.choice([p for p in files if p.relative_to(run).parts[0] == kind])
+        where = flip(chosen, rng)
+        try:
+            given = one_more(tmp_path)
+        except ThalwegError as e:
+            assert str(chosen) in e.message or kind == "FORMAT", f"{where}: {e}"
+            assert e.hint, where
+            found.add(kind)
+            continue
+        for name, table in given.items():
+            compare(table, expected[name])
+    needed = {"changelog", "manifests", "plans", "queries", "results", "shared", "state"}
+    assert found >= needed or len(kinds) > FLIPS, f"no damage was found in {needed - found}"
+
+
+def one_more(root: Path) -> dict[str, pa.Table]:
+    """The results after a restart and one more batch."""
+    session = LocalSession(root / "run")
+    try:
+        fed(session, root, 5)
+        return {name: handle.results() for name, handle in session.queries.items()}
+    finally:
+        session.close()

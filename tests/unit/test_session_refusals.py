@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from thalweg.api.results import arrow_type
 from thalweg.api.session import Session
 from thalweg.connectors.parquet import with_zone
-from thalweg.errors import SqlError, UsageError
+from thalweg.errors import DataError, SqlError, UsageError
 from thalweg.testing.local import LocalSession
 
 GIVEN = "format = 'parquet', path = 'in', time = 'at', late_rows = 'late'"
@@ -151,6 +153,28 @@ def test_a_select_is_explained_beside_a_query_of_any_name(
     session.sql("CREATE QUERY query AS SELECT k, COUNT(*) AS n FROM a GROUP BY k, TUMBLE '1 minute'")
     (found,) = session.sql("EXPLAIN SELECT k, MAX(k) AS m FROM a GROUP BY k, TUMBLE '5 minutes'")
     assert "queries     query, query_2" in str(found)
+    text = "SELECT k, MAX(k) AS m FROM a GROUP BY k, TUMBLE '5 minutes'"
+    assert str(session.explain(text)) == str(found) and session.marginal_cost(text)["state_rows"] > 0
+
+
+def test_a_plan_of_columns_that_the_files_have_not(tmp_path: Path) -> None:
+    """As the start would refuse them, so does every EXPLAIN before it."""
+    pq.write_table(pa.table({"k": [1], "at": pa.array([0], pa.timestamp("us"))}), tmp_path / "0.parquet")
+    session = Session(tmp_path / "session")
+    session.sql(
+        f"CREATE STREAM a (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = '{tmp_path}', time = 'at')"
+    )
+    select = "SELECT v FROM a"
+    query = session.query(select)
+    for ask in (
+        partial(session.sql, f"EXPLAIN {select}"),
+        partial(session.sql, f"EXPLAIN QUERY {query.name}"),
+        partial(session.sql, "SHOW PLAN"),
+        partial(session.explain, select),
+        query.explain,
+    ):
+        with pytest.raises(DataError, match=r"0\.parquet: can't be read as stream a: it has no column v"):
+            ask()
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,11 @@ def query_of(catalog: Catalog, select: st.ParsedSelect, name: str, into: str | N
     )
 
 
+def selected(catalog: Catalog, text: str) -> Query:
+    """A SELECT that is only looked at."""
+    return query_of(catalog, st.parse_select(text), free_name(catalog))
+
+
 def bound_again(catalog: Catalog, view: View) -> Catalog:
     """A catalog with the views over another one as they are now that it is; refused if one of them has no meaning any more."""
     for other in [

@@ -74,9 +74,8 @@ def _show(session: Session, what: str) -> Outcome:
 def _explained(session: Session, statement: st.Explain) -> Explanation:
     catalog = session.catalog
     if statement.select is not None:
-        return session.explain(
-            query_of(catalog, statement.select, free_name(catalog)), analyze=statement.analyze
-        )
+        query = query_of(catalog, statement.select, free_name(catalog))
+        return session.explain(query, analyze=statement.analyze)
     if statement.query is not None:
         known(statement.query, catalog.queries, "query")
         return session.explain(catalog.queries[statement.query], analyze=statement.analyze)

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
+from thalweg.api.checks import check_files
+from thalweg.api.past import Past
+from thalweg.api.running import Running
 from thalweg.engine.workload import Workload
 from thalweg.explain import Explanation, explain
 from thalweg.model.catalog import Catalog
@@ -16,6 +19,47 @@ from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Manifest
 from thalweg.statistics.known import Sampled
 from thalweg.statistics.sampling import sample
+
+
+class Explaining:
+    """Explains the workload of a session, with what its last batch left behind."""
+
+    def __init__(
+        self,
+        running: Running,
+        past: Past,
+        catalog: Callable[[], Catalog],
+        partitions: Callable[[], int | None],
+    ) -> None:
+        self._running, self._past, self._catalog, self._partitions = running, past, catalog, partitions
+
+    def explanation(self, query: Query | None, analyze: bool) -> Explanation:
+        """How the workload (with this query) is computed; with `analyze` beside what the last batch measured.
+
+        Where nothing runs yet, declared columns that the files have not are refused, as they would be at the start.
+        """
+        if self._running.runner is None:
+            check_files(self._catalog())
+        return explained(self._placed(), *self._ran(analyze), query, analyze)
+
+    def marginal(self, query: Query) -> dict[str, float]:
+        """What a query adds to the predicted cost of all others: the plan with it less the plan without it."""
+        catalog, ran = self._placed(), self._ran(False)
+        others = {name: q for name, q in catalog.queries.items() if name != query.name}
+        whole, rest = (
+            total_cost(explained(replace(catalog, queries=queries), *ran, None, analyze=False))
+            for queries in ({**others, query.name: query}, others)
+        )
+        return {key: round(value - rest.get(key, 0.0), 6) for key, value in whole.items()}
+
+    def _ran(self, analyze: bool) -> tuple[Manifest, Plan]:
+        """The last batch and its plan, from which another plan would go on."""
+        return self._past.last() if analyze or self._running.runner is not None else (Manifest(), Plan())
+
+    def _placed(self) -> Catalog:
+        catalog = self._catalog()
+        config = replace(catalog.config, partitions=self._partitions() or catalog.config.partitions)
+        return replace(catalog, config=config)
 
 
 def explained(
@@ -36,17 +80,6 @@ def explained(
     return explain(
         plan, planner, query.name if query else None, manifest if analyze and manifest.batch >= 0 else None
     )
-
-
-def marginal(catalog: Catalog, manifest: Manifest, ran: Plan, query: Query) -> dict[str, float]:
-    """What a query adds to the predicted cost of all others: the plan with it less the plan without it."""
-    others = {name: q for name, q in catalog.queries.items() if name != query.name}
-    whole = explained(
-        replace(catalog, queries={**others, query.name: query}), manifest, ran, None, analyze=False
-    )
-    rest = explained(replace(catalog, queries=others), manifest, ran, None, analyze=False)
-    less = total_cost(rest)
-    return {key: round(value - less.get(key, 0.0), 6) for key, value in total_cost(whole).items()}
 
 
 def total_cost(found: Explanation) -> dict[str, float]:

@@ -10,6 +10,7 @@ from thalweg.api.changes import asks_same
 from thalweg.api.results import result_files
 from thalweg.errors import UsageError
 from thalweg.model.catalog import Catalog
+from thalweg.model.paths import refused_path
 from thalweg.model.query import Query
 from thalweg.model.recorded import Recorded
 from thalweg.model.stream import Stream
@@ -126,3 +127,10 @@ def next_version(base: str, used: Iterable[str]) -> str:
     while (made := f"{base}-v{number}") in taken or Path(made).exists():
         number += 1
     return made
+
+
+def local(dir: str | Path) -> str | Path:
+    """A directory of this machine."""
+    if isinstance(dir, str) and (refused := refused_path(dir, writes=True)):
+        raise UsageError(f"session directory {refused[0]}", "give a local directory")
+    return dir

@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -19,13 +18,13 @@ from thalweg.api.changes import Changes
 from thalweg.api.checks import check_catalog, check_files, check_new_output, check_relations
 from thalweg.api.console import print_results
 from thalweg.api.declarations import Declarations
-from thalweg.api.declaring import given_history, readable_name, relation_of
+from thalweg.api.declaring import given_history, readable_name, relation_of, selected
 from thalweg.api.executing import executed
-from thalweg.api.explaining import SampledPlanners, explained, marginal
+from thalweg.api.explaining import Explaining, SampledPlanners
 from thalweg.api.handle import QueryHandle
 from thalweg.api.outcomes import Listing, Outcome, Outcomes
 from thalweg.api.past import Past
-from thalweg.api.places import Places
+from thalweg.api.places import Places, local
 from thalweg.api.pushing import Pushing
 from thalweg.api.remembering import QUERY
 from thalweg.api.running import Running
@@ -38,7 +37,6 @@ from thalweg.engine.runner import Runner
 from thalweg.errors import UsageError
 from thalweg.explain import Explanation
 from thalweg.model.catalog import Catalog, known
-from thalweg.model.paths import refused_path
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.plan.nodes import Plan
@@ -67,7 +65,7 @@ class Session:
         master: str | None = None,
         settings: dict[str, str] | None = None,
     ) -> None:
-        self.directory = Directory(_local(dir) if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
+        self.directory = Directory(local(dir) if dir is not None else tempfile.mkdtemp(prefix="thalweg-"))
         self.console: Callable[[str, int, pa.Table], None] | None = print_results
         self.fault: str | None = None
         self._running = Running(self.directory, spark, master, SampledPlanners(self._partitions).of)
@@ -86,6 +84,7 @@ class Session:
                 if s.path
             }
         )
+        self._explaining = Explaining(self._running, self._past, lambda: self.catalog, self._partitions)
         self.pushing = Pushing(self._running, lambda: self.catalog, self.latest_manifest)
         self.listeners.append(self.pushing.listen)
         self._dropped: dict[str, QueryHandle] = {}
@@ -219,33 +218,22 @@ class Session:
         return Outcomes(done)
 
     def explain(self, query: Query | QueryHandle | str | None = None, analyze: bool = False) -> Explanation:
-        """How the workload (with this query, or this one of it by name or handle) is computed, with the alternatives and their costs.
+        """How the workload (with this SELECT, or this query of it by name or handle) is computed, with the alternatives and their costs.
 
         With `analyze`, what the last batch measured stands beside what was expected; also after a restart.
         """
-        query = (
-            self.handle(query).query
-            if isinstance(query, str)
-            else query.query
-            if isinstance(query, QueryHandle)
-            else query
-        )
-        manifest, ran = self._ran(analyze)
-        return explained(self._placed_catalog(), manifest, ran, query, analyze)
+        return self._explaining.explanation(None if query is None else self._meant(query), analyze)
 
-    def marginal_cost(self, query: Query | str) -> dict[str, float]:
+    def marginal_cost(self, query: Query | QueryHandle | str) -> dict[str, float]:
         """What a query, of the workload or to come, adds to the predicted cost of the others: `cost` in hash-table updates a batch,
         `work_ms` in milliseconds of joins a second of stream, `state_rows`."""
-        asked = self.handle(query).query if isinstance(query, str) else query
-        return marginal(self._placed_catalog(), *self._ran(False), asked)
+        return self._explaining.marginal(self._meant(query))
 
-    def _ran(self, analyze: bool) -> tuple[Manifest, Plan]:
-        """The last batch and its plan, from which another plan would go on."""
-        return self._past.last() if analyze or self._running.runner is not None else (Manifest(), Plan())
-
-    def _placed_catalog(self) -> Catalog:
-        config = replace(self.catalog.config, partitions=self._partitions() or self.catalog.config.partitions)
-        return replace(self.catalog, config=config)
+    def _meant(self, query: Query | QueryHandle | str) -> Query:
+        """The query of a name, a handle or a SELECT."""
+        if isinstance(query, str):
+            return self.handle(query).query if st.is_name(query) else selected(self.catalog, query)
+        return query.query if isinstance(query, QueryHandle) else query
 
     def _partitions(self) -> int | None:
         """How many partitions there are, once that is known."""
@@ -403,10 +391,3 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _local(dir: str | Path) -> str | Path:
-    """A directory of this machine."""
-    if isinstance(dir, str) and (refused := refused_path(dir, writes=True)):
-        raise UsageError(f"session directory {refused[0]}", "give a local directory")
-    return dir

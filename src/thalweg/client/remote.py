@@ -19,8 +19,8 @@ from thalweg.client.outcomes import RemotelyExplained, outcomes_of
 from thalweg.client.wire import Lost, Wire
 from thalweg.connectors.pushed import Receipt
 from thalweg.errors import SqlError, ThalwegError, UsageError
-from thalweg.expr.quoting import spark_quoted
-from thalweg.sql.statements import checked_name
+from thalweg.expr.quoting import readable, spark_quoted
+from thalweg.sql.statements import checked_name, is_name
 from thalweg.state.records import decoder
 
 AT_ONCE = 50_000
@@ -112,11 +112,15 @@ class RemoteSession:
         """Change a setting."""
         self.sql(f"SET {key} = {spark_quoted(value)}")
 
-    def explain(self, sql: str | None = None, verbose: bool = False) -> RemotelyExplained:
-        """How the queries are computed, with what the last batch measured, or how a SELECT would be beside them: `str` has it in words,
-        `data` for programs; a notebook shows it."""
-        if sql is not None:
-            found = self._wire.json("POST", "/v1/explain", {"sql": sql})
+    def explain(self, query: str | None = None, verbose: bool = False) -> RemotelyExplained:
+        """How the queries are computed, with what the last batch measured, how one of them is, by name, or how a SELECT would be beside
+        them: `str` has it in words, `data` for programs; a notebook shows it."""
+        if query is not None and is_name(query):
+            (said,) = self.sql(f"EXPLAIN QUERY {readable(query)}")
+            assert isinstance(said, RemotelyExplained)
+            return said
+        if query is not None:
+            found = self._wire.json("POST", "/v1/explain", {"sql": query})
             return RemotelyExplained("EXPLAIN", found["text"], found["plan"])
         words = self._wire.ask("GET", "/v1/explain", verbose=str(verbose).lower()).body.decode()
         drawn = self._wire.ask("GET", "/v1/plan.svg").body.decode()

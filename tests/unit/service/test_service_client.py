@@ -40,6 +40,7 @@ def test_a_session_elsewhere(served: Served) -> None:
         and said.data["shares"]
         and "sums" in str(session.explain())
         and "query" in str(session.explain(SUMS))
+        and str(session.explain("sums")) == str(served.session.explain("sums"))
     )
     assert (
         session.streams[0]["rows"] == 20
