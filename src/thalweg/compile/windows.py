@@ -56,7 +56,14 @@ def _lowered_sql(
     ]
     inner = f"SELECT {', '.join([*keys, *aggregates, *window, *more])}\nFROM ({source})"
     having = f"\nWHERE {query.having}" if query.having else ""
-    return f"SELECT {', '.join([outputs_sql(query), *more])}\nFROM ({inner}){having}"
+    return f"SELECT {', '.join([outputs_sql(query), *more])}\nFROM ({each_sql(query, inner)}){having}"
+
+
+def each_sql(query: Query, groups: str) -> str:
+    """Groups as they are shown: one by one, or each of the rows that they list."""
+    if not query.unnested:
+        return groups
+    return f'SELECT * EXCLUDE ("a0"), unnest("a0", max_depth := 2)\nFROM ({groups})'
 
 
 def outputs_sql(query: Query) -> str:

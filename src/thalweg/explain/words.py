@@ -112,7 +112,15 @@ def call_text(aggregate: Aggregate, named: Callable[[str], str] = readable) -> s
     >>> from thalweg.expr.nodes import Column
     >>> call_text(Aggregate("COUNT_DISTINCT", (Column("price", "BIGINT"),)))
     'COUNT(DISTINCT price)'
+    >>> call_text(Aggregate("FIRST_ROWS", (Column("price", "BIGINT"), Column("at", "TIMESTAMP")), params=("RANK", "3", "DESC NULLS LAST")))
+    'RANK <= 3 by price DESC NULLS LAST of at'
     """
+    if aggregate.function == "FIRST_ROWS":
+        function, count, *orders = aggregate.params
+        shown = [worded(a, named) for a in aggregate.args]
+        by = ", ".join(f"{a} {o}" for a, o in zip(shown, orders, strict=False))
+        rows = f" of {', '.join(shown[len(orders) :])}" if len(shown) > len(orders) else ""
+        return f"{function} <= {count} by {by}{rows}"
     args = ", ".join([*(worded(a, named) for a in aggregate.args), *aggregate.params])
     call = _SPELLED.get(aggregate.function, f"{aggregate.function.removesuffix('_WIDE')}({{}})").format(args)
     return f"{call} FILTER (WHERE {worded(aggregate.where, named)})" if aggregate.where else call

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from thalweg.expr.nodes import Expr
+from thalweg.model import first_rows
 from thalweg.model.query import Aggregate
 
 TIME = '"__time"'
@@ -69,6 +70,7 @@ class AggregateFunction:
     overlap_safe: combining overlapping pieces gives the same result (MIN, MAX, sets).
     holistic: parts have no bounded size, they hold the rows' values.
     numeric: arguments must be numbers.
+    made: parts that depend on the constants of a call, in place of `parts`.
     wide: the name of the same function of numbers whose sum no number may hold.
     """
 
@@ -81,11 +83,12 @@ class AggregateFunction:
     numeric: bool = False
     params: int = 0
     wide: str | None = None
+    made: Callable[[tuple[str, ...]], tuple[Part, ...]] | None = None
 
     @property
     def invertible(self) -> bool:
         """Whether a piece can be taken back out of a whole."""
-        return all(p.inverse is not None for p in self.parts)
+        return self.made is None and all(p.inverse is not None for p in self.parts)
 
 
 def _sum(column: str) -> str:
@@ -257,6 +260,25 @@ def _quantile(values: str, fraction: str) -> str:
     return f"list_aggregate({values}, 'quantile_cont', {fraction})::DOUBLE"
 
 
+def listed(aggregate: Aggregate) -> tuple[Expr, ...]:
+    """What a call of FIRST_ROWS lists rows with."""
+    return aggregate.args[len(first_rows.asked_by(aggregate.params).orders) :]
+
+
+@cache
+def _first_rows(params: tuple[str, ...]) -> tuple[Part, ...]:
+    asked = first_rows.asked_by(params)
+    return (
+        Part(
+            "first_rows",
+            lambda c: asked.lift(c.args, c.of),
+            asked.combine,
+            unit=lambda c: c.one(f"[{asked.row(c.args)}]"),
+            weigh=asked.repeated,
+        ),
+    )
+
+
 def _define(*functions: AggregateFunction) -> dict[str, AggregateFunction]:
     return {f.name: f for f in functions}
 
@@ -337,6 +359,9 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
         numeric=True,
         params=1,
     ),
+    AggregateFunction(
+        "FIRST_ROWS", 0, (), lambda p, t, a: first_rows.asked_by(a).lower(p[0], len(t)), made=_first_rows
+    ),
 )
 
 
@@ -356,7 +381,7 @@ class PartColumn:
     @property
     def part(self) -> Part:
         """How rows become it, and how several become one."""
-        return AGGREGATES[self.call.function].parts[self.place]
+        return _parts(self.call)[self.place]
 
     @cached_property
     def name(self) -> str:
@@ -398,10 +423,17 @@ class PartWords:
 
 def part_columns(aggregate: Aggregate) -> tuple[PartColumn, ...]:
     """The partial-aggregate columns that a call needs, each of the first function that has it."""
+    if AGGREGATES[aggregate.function].made is not None:
+        return tuple(PartColumn(aggregate, place) for place in range(len(_parts(aggregate))))
     return tuple(
         PartColumn(Aggregate(function, aggregate.args, aggregate.where), place)
         for function, place in map(_OWNERS.__getitem__, AGGREGATES[aggregate.function].parts)
     )
+
+
+def _parts(aggregate: Aggregate) -> tuple[Part, ...]:
+    function = AGGREGATES[aggregate.function]
+    return function.parts if function.made is None else function.made(aggregate.params)
 
 
 def part_words(column: PartColumn, words: Callable[[Expr], str]) -> PartWords:

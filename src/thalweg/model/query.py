@@ -169,6 +169,8 @@ class Query:
     the joined row, and `columns` are what they read.
     With a `history` a query created in mid-stream begins so many microseconds of event time before the last row seen (`ALL`: as early as
     the files that were read allow).
+    Where it is `unnested`, the only aggregate gives the first rows of each group as a list, and each of them is a result: `having` and outputs
+    are over the columns `"r0"`, ... that rows are listed with, and their `"rank"`.
     `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
     State: what aggregates keep per group and open slot of the widest window; the rows, or the aggregation sets, of every joined window.
     """
@@ -190,6 +192,7 @@ class Query:
     history: int | None = None
     nested: tuple[Query, ...] = ()
     reads: tuple[str, ...] = ()
+    unnested: bool = False
 
     @property
     def meaning(self) -> Query:

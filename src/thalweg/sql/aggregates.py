@@ -59,8 +59,12 @@ def groups_rows(select: exp.Select) -> bool:
     """Whether the results of a SELECT are of groups, not of rows."""
     items = (*select.expressions, select.args.get("having"))
     return select.args.get("group") is not None or any(
-        is_aggregate(n) for i in items if i is not None for n in i.walk()
+        is_aggregate(n) for i in items if i is not None for n in i.walk(prune=_is_over) if not _is_over(n)
     )
+
+
+def _is_over(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window)
 
 
 def bind_aggregate(builder: Builder, node: exp.Expr) -> Aggregate:

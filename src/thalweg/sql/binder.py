@@ -19,6 +19,8 @@ from thalweg.sql.grouping import bind_grouping
 from thalweg.sql.inputs import Known
 from thalweg.sql.joins import bind_join
 from thalweg.sql.nesting import Named
+from thalweg.sql.over import has_over
+from thalweg.sql.ranked import only_call, ranked_in_windows, ranks_in_windows
 from thalweg.sql.refusals import is_join, refuse_unsupported, table_references
 from thalweg.sql.rewriting import rewritten
 from thalweg.sql.rows import Rows
@@ -61,6 +63,8 @@ def _bound(source: Source, query: exp.Query, known: Known, named: Named, typing:
     """A SELECT with what is within it."""
     node = refuse_unsupported(source, rewritten(source, query, known, named))
     bind = bind_join if is_join(node) or not groups_rows(node) else _bind_windows
+    if has_over(node):
+        bind = _bind_ranked
     found = _written(bind(source, node, known, typing, name="", text="", into=None))
     return replace(
         found, nested=tuple(i.query for i in known.within.values() if i.query.name in found.streams)
@@ -107,6 +111,23 @@ def _bind_windows(
         having=having,
         into=into,
     )
+
+
+def _bind_ranked(
+    source: Source,
+    node: exp.Select,
+    known: Known,
+    typing: Typing,
+    *,
+    name: str,
+    text: str,
+    into: Target | None,
+) -> Query:
+    call = only_call(source, node)
+    if not ranks_in_windows(call):
+        raise source.at(call, "rows are ranked in windows", "add window_start, window_end to PARTITION BY")
+    rows = _rows(source, node, known, typing)
+    return ranked_in_windows(rows, node, call, _where(rows, node), name=name, text=text, into=into)
 
 
 def _rows(source: Source, node: exp.Select, known: Known, typing: Typing) -> Rows:

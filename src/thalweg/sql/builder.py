@@ -47,7 +47,7 @@ REFUSED: dict[type[exp.Expr], str] = {
 }
 
 _INSTEAD: dict[type[exp.Expr], str] = {
-    exp.Window: "group by the columns and a window: MAX_BY(x, y), FIRST(x) and LAST(x) give one row of a group",
+    exp.Window: "write it into SELECT, and a condition on it into QUALIFY or a SELECT around this one",
     exp.Subquery: "join what it reads in FROM",
     exp.Select: "join what it reads in FROM",
     exp.Exists: "join what it reads in FROM, if it has each value once",

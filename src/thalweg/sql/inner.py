@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from thalweg.expr.nodes import Column
+from thalweg.model.aggregates import listed
 from thalweg.model.nesting import RESULT_TIME, nested, results_of
 from thalweg.model.query import WINDOW_COLUMNS, Output, Query
 from thalweg.model.stream import Stream
@@ -72,9 +73,8 @@ def columns_of(query: Query, end: str) -> set[str]:
     read = next((q for q in query.nested if q.name == query.stream), None)
     if read is None or [w.window for w in query.windows] != [window_of_results(read)]:
         return found
-    keys = {
-        f"k{i}"
-        for i, k in enumerate(query.keys)
-        if k.expr.columns & columns_of(read, end) and isinstance(k.expr, Column)
-    }
+    exprs = {f"k{i}": k.expr for i, k in enumerate(query.keys)}
+    if query.unnested:
+        exprs = {f"r{i}": e for i, e in enumerate(listed(query.calls[0]))}
+    keys = {n for n, e in exprs.items() if e.columns & columns_of(read, end) and isinstance(e, Column)}
     return found | {o.name for o in query.outputs if isinstance(o.expr, Column) and o.expr.name in keys}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -11,6 +11,7 @@ from thalweg.sql.builder import unwrapped
 from thalweg.sql.inner import ENDS, STARTS, Inner
 from thalweg.sql.nested_scope import Part
 from thalweg.sql.nodes import Duration, StreamWindow, WindowCall
+from thalweg.sql.over import over_calls
 from thalweg.sql.source import Source, placed
 from thalweg.sql.windows import is_window
 
@@ -49,19 +50,37 @@ def check_times(source: Source, select: exp.Select, part: Part) -> None:
 
 def with_inner_window(source: Source, select: exp.Select, parts: Sequence[Part]) -> None:
     """Groups by the start or the end of the inner window, without a window of their own, are of the inner one's instances."""
-    group, read = select.args.get("group"), [p for part in parts for p in (part.bases or (part,))]
-    if group is None or len(read) != 1 or has_window(select) or read[0].node.args.get("window") is not None:
+    group, inner = select.args.get("group"), _only_inner(parts)
+    if group is None or inner is None or has_window(select) or not _names_end(inner, _items(select)):
         return
-    if (inner := read[0].inner) is None:
+    group.set("expressions", [*group.expressions, placed(_window(source, group, inner), group)])
+
+
+def with_ranked_windows(source: Source, select: exp.Select, parts: Sequence[Part]) -> None:
+    """Rows that are ranked by the start or the end of the inner window are ranked in each of the inner one's instances."""
+    if (inner := _only_inner(parts)) is None:
         return
+    for call in over_calls(*select.expressions, select.args.get("qualify")):
+        items = call.args.get("partition_by") or []
+        if _names_end(inner, map(unwrapped, items)) and not any(is_window(unwrapped(i)) for i in items):
+            call.set("partition_by", [*items, placed(_window(source, call, inner), call)])
+
+
+def _only_inner(parts: Sequence[Part]) -> Inner | None:
+    """The inner query that a SELECT reads alone, and without a window of its own."""
+    read = [p for part in parts for p in (part.bases or (part,))]
+    return read[0].inner if len(read) == 1 and read[0].node.args.get("window") is None else None
+
+
+def _names_end(inner: Inner, items: Iterable[exp.Expr]) -> bool:
     ends = inner.columns_of(ENDS) | inner.columns_of(STARTS)
-    at = next((i for i in _items(select) if isinstance(i, exp.Column) and i.name in ends), None)
-    if at is None:
-        return
+    return any(isinstance(i, exp.Column) and i.name in ends for i in items)
+
+
+def _window(source: Source, node: exp.Expr, inner: Inner) -> WindowCall:
     if (window := inner.window) is None:
-        raise source.at(group, "the groups are of several windows", "add a window to GROUP BY")
-    call = WindowCall(range=Duration(micros=window.range), offset=Duration(micros=window.offset))
-    group.set("expressions", [*group.expressions, placed(call, group)])
+        raise source.at(node, "the groups are of several windows", "add a window to GROUP BY")
+    return WindowCall(range=Duration(micros=window.range), offset=Duration(micros=window.offset))
 
 
 def _items(select: exp.Select) -> Iterator[exp.Expr]:

@@ -18,7 +18,7 @@ Outputs = Mapping[str, tuple[str, exp.Expr]]
 @dataclass(frozen=True)
 class Part:
     """What FROM has under one name: a stream or a table with its columns, the results of an `inner` query, or a nested SELECT with what
-    it reads (`bases`), its results by name, and its conditions."""
+    it reads (`bases`), its results by name, and its conditions. Where there is OVER in it, `chosen` are the conditions on what that gives."""
 
     node: exp.Expr
     alias: str
@@ -29,6 +29,8 @@ class Part:
     conditions: tuple[exp.Expr, ...] = ()
     is_view: bool = False
     inner: Inner | None = None
+    has_over: bool = False
+    chosen: tuple[exp.Expr, ...] = ()
 
     @property
     def nested(self) -> bool:
@@ -56,7 +58,7 @@ class Part:
         if not self.nested:
             return self
         new = {b.alias.lower(): n for b, n in zip(self.bases, names, strict=True)}
-        for tree in (*self.conditions, *(e for _, e in self.outputs.values())):
+        for tree in (*self.conditions, *self.chosen, *(e for _, e in self.outputs.values())):
             for column in tree.find_all(exp.Column):
                 if column.table.lower() in new:
                     column.set("table", exp.to_identifier(new[column.table.lower()], quoted=True))
@@ -83,9 +85,9 @@ class Scope:
                 if isinstance(item, exp.Alias):
                     aliases.setdefault(item.alias.lower(), item.this)
         select.set("expressions", items)
-        for clause in ("where", "group"):
+        for clause in ("where", "group", "qualify"):
             if (node := select.args.get(clause)) is not None:
-                self._replace(node, aliases if clause == "group" else {})
+                self._replace(node, {} if clause == "where" else aliases)
         if (having := select.args.get("having")) is not None:
             self._replace(having, {}, kept=frozenset(aliases))
         for join in select.args.get("joins") or ():

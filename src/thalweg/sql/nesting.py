@@ -15,9 +15,17 @@ from sqlglot import exp
 from thalweg.model.nesting import RESULT_TIME
 from thalweg.model.query import Query
 from thalweg.model.stream import Stream
-from thalweg.sql.inner_windows import check_times, has_window, with_equal_windows, with_inner_window
+from thalweg.sql.aggregates import groups_rows
+from thalweg.sql.inner_windows import (
+    check_times,
+    has_window,
+    with_equal_windows,
+    with_inner_window,
+    with_ranked_windows,
+)
 from thalweg.sql.inputs import Known
 from thalweg.sql.nested_scope import Part, Scope, spread
+from thalweg.sql.over import conditions_of, has_over
 from thalweg.sql.plain import check_plain, check_reference, is_computed
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source, Span, placed, span_of
@@ -72,6 +80,7 @@ def unnested(source: Source, select: exp.Select, known: Known, named: Named, dep
     scope.replace_columns(select)
     _read_directly(select, scope.parts)
     with_inner_window(source, select, scope.parts)
+    with_ranked_windows(source, select, scope.parts)
     with_equal_windows(select, scope.parts)
     return select
 
@@ -122,12 +131,15 @@ def _part(source: Source, node: exp.Expr, known: Known, named: Named, depth: int
 def _met(
     source: Source, select: exp.Select, parts: list[Part], known: Known, named: Named, depth: int
 ) -> list[Part]:
-    """Inputs where joined rows that are to meet others, in a window or of another stream, are results that are read; a window after a
-    SELECT of one stream is that stream's."""
+    """Inputs where joined rows that are to meet others, in a window or of another stream, are results that are read, and so are rows that
+    OVER gave something where more is done than to choose among them; a window after a SELECT of one stream is that stream's."""
     meets = has_window(select) or sum(p.is_stream or any(b.is_stream for b in p.bases) for p in parts) > 1
     found = []
     for part in parts:
         inner, streams = _nested(source, part.node, named), [b for b in part.bases if b.is_stream]
+        if inner is not None and part.has_over and not _only_chooses(select, part.node):
+            found.append(_results(source, part.node, inner, known, depth))
+            continue
         if inner is not None and len(streams) > 1 and (meets or part.node.args.get("window") is not None):
             found.append(_results(source, part.node, inner, known, depth))
             continue
@@ -135,6 +147,16 @@ def _met(
             _push_window(source, part.node, streams[0])
         found.append(part)
     return found
+
+
+def _only_chooses(select: exp.Select, node: exp.Expr) -> bool:
+    """Whether a SELECT filters and projects what it reads alone."""
+    return (
+        len(list(_inputs(select))) == 1
+        and node.args.get("window") is None
+        and not groups_rows(select)
+        and not has_over(select)
+    )
 
 
 def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth: int) -> Part:
@@ -170,14 +192,22 @@ def _nested_part(
     conditions = [j.args["on"] for j in select.args.get("joins") or () if j.args.get("on") is not None]
     where = select.args.get("where")
     conditions += [] if where is None else [where.this]
-    if sum(1 for tree in (*conditions, *select.expressions) for _ in tree.walk()) > LARGEST:
+    chosen = tuple(conditions_of(select.args.get("qualify")))
+    if sum(1 for tree in (*conditions, *chosen, *select.expressions) for _ in tree.walk()) > LARGEST:
         raise source.at(node, "what is nested here is too large", "take it apart")
     outputs = {name.lower(): (name, expr) for name, expr in scope.outputs(select)}
     alias = node.alias or (node.name if isinstance(node, exp.Table) else bases[0].alias)
     if place is not None:
-        spread(place, *conditions, *(e for _, e in outputs.values()), *tables)
+        spread(place, *conditions, *chosen, *(e for _, e in outputs.values()), *tables)
     return Part(
-        node, alias, (), bases=bases, outputs=outputs, conditions=tuple(conditions), is_view=place is not None
+        node,
+        alias,
+        bases=bases,
+        outputs=outputs,
+        conditions=tuple(conditions),
+        is_view=place is not None,
+        has_over=has_over(select),
+        chosen=chosen,
     )
 
 
@@ -243,6 +273,10 @@ def _read_directly(select: exp.Select, parts: tuple[Part, ...]) -> None:
             joins.append(join)
         joins += [exp.Join(this=t) for t in tables[1:]]
     select.set("joins", joins)
+    if parts[0].has_over:
+        chosen = [*parts[0].chosen, *conditions_of(select.args.get("where"))]
+        select.set("where", None)
+        select.set("qualify", exp.Qualify(this=exp.and_(*chosen, copy=False)) if chosen else None)
     if conditions:
         own = select.args.get("where")
         whole = conditions[0] if own is None else own.this

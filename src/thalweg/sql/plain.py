@@ -9,7 +9,7 @@ from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.refusals import CLAUSES, refuse_clauses
 from thalweg.sql.source import Source, span_of
 
-PLAIN = frozenset({"expressions", "from_", "where", "joins", "with_"})
+PLAIN = frozenset({"expressions", "from_", "where", "joins", "with_", "qualify"})
 _HINTS = {
     "distinct": "group by the columns in a query of its own",
     "order": "results are a stream; sort them where you read them",

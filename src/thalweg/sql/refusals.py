@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from thalweg.sql.source import Source, Span, span_of
 
-SUPPORTED = frozenset({"expressions", "from_", "where", "group", "having"})
+SUPPORTED = frozenset({"expressions", "from_", "where", "group", "having", "qualify"})
 SUPPORTED_IN_JOINS = SUPPORTED | {"joins", "every", "emit"}
 CLAUSES = {
     "with_": "WITH (a common table expression)",
@@ -16,7 +16,6 @@ CLAUSES = {
     "offset": "OFFSET",
     "joins": "a join inside a join",
     "laterals": "LATERAL VIEW",
-    "qualify": "QUALIFY",
     "windows": "a WINDOW clause",
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",

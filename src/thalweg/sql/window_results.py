@@ -16,6 +16,14 @@ _START, _END = (Column(f"window_{end}", "TIMESTAMP") for end in ("start", "end")
 _WINDOW = Call("WINDOW", (_START, _END), 'STRUCT("start" TIMESTAMP, "end" TIMESTAMP)')
 
 
+def window_column(node: exp.Column) -> Expr:
+    """What a reference to a column of the window means: `window_start`, `window.start` and their like; `window` has both ends."""
+    if node.name.lower() == "window":
+        return _WINDOW
+    name = f"window_{node.name.lower().removeprefix('window_')}"
+    return Column(name, WINDOW_COLUMNS[name])
+
+
 class WindowResults(Results[Aggregate]):
     """Groups of rows of a stream, each in one window."""
 
@@ -30,10 +38,7 @@ class WindowResults(Results[Aggregate]):
 
     def window_column(self, node: exp.Column) -> Expr:
         """`window_start`, `window.start` and their like; `window` has both ends."""
-        if node.name.lower() == "window":
-            return _WINDOW
-        name = f"window_{node.name.lower().removeprefix('window_')}"
-        return Column(name, WINDOW_COLUMNS[name])
+        return window_column(node)
 
     def window(self, node: exp.Expr) -> Expr:
         """`window(at, '1 minute')` or a field of it, which must be a window of the query."""

@@ -10,6 +10,7 @@ from thalweg.model.windows import duration_text
 from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.builder import is_star, unwrapped
 from thalweg.sql.nodes import Duration, TableWindow, WindowCall, WindowSet
+from thalweg.sql.over import over_calls
 from thalweg.sql.source import Source, placed
 from thalweg.sql.windows import fixed_length, is_window
 
@@ -37,6 +38,8 @@ def without_table_windows(source: Source, select: exp.Select) -> exp.Select:
     table.set("time", window.args["time"].copy())
     if groups_rows(select):
         return _grouped(source, select, window, alias)
+    if any(_names_window(call, alias) for call in _calls(select)):
+        return _ranked(source, select, window, alias)
     return _of_rows(source, select, window, alias)
 
 
@@ -79,6 +82,37 @@ def _group_items(select: exp.Select) -> Iterator[exp.Expr]:
             yield item
 
 
+def _calls(select: exp.Select) -> Iterator[exp.Window]:
+    return over_calls(*select.expressions, select.args.get("qualify"))
+
+
+def _names_window(call: exp.Window, alias: str) -> bool:
+    return any(_reference(unwrapped(i), alias) is not None for i in call.args.get("partition_by") or ())
+
+
+def _ranked(source: Source, select: exp.Select, window: TableWindow, alias: str) -> exp.Select:
+    """Rows that are ranked in each window: it goes into PARTITION BY in the place of its columns."""
+    _show_ends(select, alias)
+    for call in _calls(select):
+        keys = [i for i in call.args.get("partition_by") or () if _reference(unwrapped(i), alias) is None]
+        call.set("partition_by", [*keys, placed(_windows(source, window), window)])
+    if (where := select.args.get("where")) is not None:
+        _replace(source, where, window, alias, ends=True)
+    for part in (*select.expressions, select.args.get("qualify")):
+        if part is not None:
+            _replace(source, part, window, alias, ends=False)
+    return select
+
+
+def _show_ends(select: exp.Select, alias: str) -> None:
+    """Columns of the window as results: those that a star stands for, and each under its own name, which what computes it has not."""
+    items: list[exp.Expr] = []
+    for item in select.expressions:
+        ends = [placed(exp.column(name), item) for name in COLUMNS] if is_star(item) else []
+        items += [item, *ends]
+    select.set("expressions", [_named(item, alias) for item in items])
+
+
 def _of_rows(source: Source, select: exp.Select, window: TableWindow, alias: str) -> exp.Select:
     """Rows: each is in one tumbling window, whose ends follow from its time."""
     if (kind := window.args["kind"]) != "TUMBLE":
@@ -87,14 +121,8 @@ def _of_rows(source: Source, select: exp.Select, window: TableWindow, alias: str
             f"{kind} without GROUP BY would give every row several times",
             "group by window_start, window_end, or use TUMBLE",
         )
-    items: list[exp.Expr] = []
-    for item in select.expressions:
-        ends = [placed(exp.column(name), item) for name in COLUMNS] if is_star(item) else []
-        items += [item, *ends]
-    select.set("expressions", items)
-    shown = [_named(item, alias) for item in select.expressions]
-    select.set("expressions", shown)
-    for part in (*shown, select.args.get("where")):
+    _show_ends(select, alias)
+    for part in (*select.expressions, select.args.get("where"), select.args.get("qualify")):
         if part is not None:
             _replace(source, part, window, alias, ends=True)
     return select

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from thalweg.model.query import Aggregate
 
 _INTEGERS = (
@@ -58,6 +60,26 @@ def aggregate_sql(aggregate: Aggregate, args: tuple[str, ...], condition: str) -
     p = aggregate.params[0] if aggregate.params else ""
     sql = _TEMPLATES[aggregate.function].format(x=x, y=y, p=p, f=condition)
     return _as_bigint(sql) if aggregate.function == "SUM" and aggregate.args[0].type in _INTEGERS else sql
+
+
+def first_rows_sql(aggregate: Aggregate, groups: Sequence[str], prefix: str, source: str) -> str:
+    """The rows of a source that are the first of their groups, with their `rank`; the arguments of the call are `prefix_0`, ..."""
+    function, count, *orders = aggregate.params
+    names = [f"{prefix}_{i}" for i in range(len(aggregate.args))]
+    by = [f"{n} {o}" for n, o in zip(names, orders, strict=False)]
+    if function == "ROW_NUMBER":
+        by += [f"{n} ASC NULLS FIRST" for n in names[len(orders) :]]
+    within = f"PARTITION BY {', '.join(groups)} " if groups else ""
+    return (
+        f"SELECT *, {function}() OVER ({within}ORDER BY {', '.join(by)}) AS rank "
+        f"FROM {source} QUALIFY rank <= {count}"
+    )
+
+
+def first_rows_columns(aggregate: Aggregate, prefix: str) -> list[str]:
+    """What is known of each of the first rows: what they are listed with, and their rank."""
+    first = len(aggregate.params) - 2
+    return [*(f"{prefix}_{i} AS r{i - first}" for i in range(first, len(aggregate.args))), "rank"]
 
 
 def _as_bigint(total: str) -> str:

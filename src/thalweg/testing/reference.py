@@ -14,7 +14,7 @@ import pyarrow as pa
 from thalweg.model.query import Aggregate, Query
 from thalweg.model.stream import Stream
 from thalweg.model.windows import NamedWindow
-from thalweg.testing.calls import aggregate_sql
+from thalweg.testing.calls import aggregate_sql, first_rows_columns, first_rows_sql
 
 # `//` truncates towards zero, which is wrong for instants before 1970.
 _FLOOR_DIVIDE = "CREATE MACRO floor_divide(x, s) AS (x - ((x % s) + s) % s) // s"
@@ -125,13 +125,21 @@ def _window_sql(query: Query, named: NamedWindow, begin: int | None, until: int 
     start = f"(m * {w.slide} + {w.offset})"
     instances = f"range(floor_divide(__ts - {w.offset + w.range}, {w.slide}) + 1, floor_divide(__ts - {w.offset}, {w.slide}) + 1)"
     keys = [f"k{i}" for i in range(len(query.keys))]
+    hits = f"(SELECT *, unnest({instances}) AS m FROM hits)"
     bounds = [f"{start} + {w.range} <= (SELECT instant FROM frontier)"]
     bounds += [f"{start} >= {begin}"] if begin is not None else []
     bounds += [f"{start} + {w.range} <= {until}"] if until is not None else []
+    window = (
+        f"{_text(named.id)} AS window_id, make_timestamp({start}) AS window_start, "
+        f"make_timestamp({start} + {w.range}) AS window_end"
+    )
+    if query.unnested:
+        columns = [*keys, *first_rows_columns(query.calls[0], "x0"), window]
+        ranked = first_rows_sql(query.calls[0], [*keys, "m"], "x0", hits)
+        return f"SELECT {_list(columns)} FROM ({ranked}) WHERE {' AND '.join(bounds)}"
     return (
-        f"SELECT {_list(keys, *_calls(query.calls))}, {_text(named.id)} AS window_id, "
-        f"make_timestamp({start}) AS window_start, make_timestamp({start} + {w.range}) AS window_end "
-        f"FROM (SELECT *, unnest({instances}) AS m FROM hits) WHERE {' AND '.join(bounds)} GROUP BY {_list(keys, 'm')}"
+        f"SELECT {_list(keys, *_calls(query.calls))}, {window} "
+        f"FROM {hits} WHERE {' AND '.join(bounds)} GROUP BY {_list(keys, 'm')}"
     )
 
 

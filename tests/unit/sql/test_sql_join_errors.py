@@ -72,7 +72,7 @@ BAD = [
     (f"SELECT b.price {F} EMIT CHANGES", "EMIT needs an aggregate or GROUP BY", "EMIT CHANGES", "each combination of rows is emitted once"),
     (f"SELECT b.price {F} HAVING b.price > 3", "HAVING needs an aggregate or GROUP BY", "HAVING b.price > 3", "put the condition into WHERE"),
     ("SELECT b.price FROM bid b JOIN person FOR SYSTEM_TIME AS OF b.at AS p ON p.id = b.auction", "FOR SYSTEM_TIME is not supported", "FOR SYSTEM_TIME", "join the table as it is"),
-    ("SELECT ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at) AS n FROM bid", "a window function (OVER) is not supported", "ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at)", "group by the columns and a window"),
+    ("SELECT ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at) AS n FROM bid", "rows are ranked in windows", "ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at)", "add window_start, window_end"),
     ("SELECT PROCTIME() AS n FROM bid", "PROCTIME is not deterministic", "PROCTIME()", None),
     ("SELECT price FROM bid WHERE EXISTS (SELECT 1 FROM person)", "a subquery is not supported", "EXISTS (SELECT 1 FROM person)", "join what it reads"),
     ("SELECT price FROM bid, auction", "stream bid has no window in this join", "bid", "write [RANGE 1 HOUR]"),

@@ -1,0 +1,80 @@
+"""The first rows of groups, in windows of streams and of results of others, whoever comes and goes: each equals the definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+from test_mixed_workloads import SELECTS as OTHERS
+from test_mixed_workloads import Run, live_through, rows
+
+FLINK = "SELECT * FROM (SELECT *, {f}() OVER (PARTITION BY window_start, window_end{k} ORDER BY {o}) AS rn FROM {t}) WHERE {b}"
+TABLES = (
+    "TABLE(TUMBLE(TABLE s, DESCRIPTOR(at), INTERVAL '{n}' SECOND))",
+    "TABLE(HOP(TABLE s, DESCRIPTOR(at), INTERVAL '1' SECOND, INTERVAL '{n}' SECOND))",
+    "TABLE(CUMULATE(TABLE s, DESCRIPTOR(at), INTERVAL '1' SECOND, INTERVAL '{n}' SECOND))",
+    "(SELECT k, window_start, window_end, COUNT(*) AS v FROM s GROUP BY k, HOP '{n} seconds' BY '1 second')",
+    "(SELECT k, v, window_start, window_end FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end, v ORDER BY at) AS r"
+    " FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(at), INTERVAL '{n}' SECOND))) WHERE r <= 2)",
+)
+FUNCTIONS = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+ORDERS = ("v DESC", "v % 5, k DESC NULLS FIRST", "k, v DESC", "v")
+BOUNDS = ("rn <= 2", "rn = 1", "rn < 4 AND v > 3", "3 >= rn AND rn <> 2", "rn BETWEEN 2 AND 3")
+QUALIFIED = (
+    "SELECT k, v, at, window_end FROM s WHERE v < 15 QUALIFY {f}() OVER (PARTITION BY k, window(at, '{n} seconds') ORDER BY {o}) <= 2",
+    "SELECT x.k, x.rn, x.v * 2 AS w FROM (SELECT k, v, window_start, {f}() OVER (PARTITION BY window_start ORDER BY {o}) AS rn FROM "
+    "TABLE(TUMBLE(TABLE s, DESCRIPTOR(at), INTERVAL '{n}' SECOND)) WHERE v < 15) AS x WHERE x.rn <= 3 AND x.k IS NOT NULL",
+    "SELECT window_end, COUNT(*) AS n, SUM(v) AS total FROM (SELECT v, window_end, {f}() OVER (PARTITION BY window_end, k ORDER BY {o}) AS rn "
+    "FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(at), INTERVAL '1' SECOND)) QUALIFY rn <= 2) GROUP BY TUMBLE '{n} seconds'",
+)
+
+
+@hs.composite
+def ranked_selects(draw: Any) -> str:
+    """First rows in windows, in one of the forms in which they may be asked for."""
+    choose = {"f": FUNCTIONS, "o": ORDERS, "b": BOUNDS, "k": ("", ", k", ", v % 3"), "n": (2, 3)}
+    found = {name: draw(hs.sampled_from(values)) for name, values in choose.items()}
+    text = draw(hs.sampled_from([*(FLINK.replace("{t}", t) for t in TABLES), *QUALIFIED]))
+    return str(text.format(**found))
+
+
+def change(draw: Any, run: Run) -> None:
+    """Something that a user does between two batches."""
+    match draw(hs.sampled_from(["", "create", "create", "other", "drop", "sharing", "windows", "restart"])):
+        case "create" if len(run.live) < 5:
+            run.create(draw(ranked_selects()))
+        case "other" if len(run.live) < 5:
+            run.create(draw(hs.sampled_from(OTHERS)).format(n=2))
+        case "drop" if run.live:
+            run.drop(draw(hs.sampled_from(run.live)))
+        case "sharing":
+            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
+        case "windows":
+            run.session.set("plan.windows", draw(hs.sampled_from(["best", "naive", "shared", "paper"])))
+        case "restart" if run.fed:
+            run.restart(draw(hs.sampled_from([1, 2, 3])))
+
+
+@given(data=hs.data(), seed=hs.integers(0, 10**6))
+def test_whoever_comes_and_goes(
+    data: hs.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run = Run(tmp_path_factory.mktemp("ranked"), data.draw(hs.sampled_from([1, 2, 3])))
+    run.create(data.draw(ranked_selects()))
+    live_through(data.draw, run, change, seed)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("text", [*(FLINK.replace("{t}", t) for t in TABLES), *QUALIFIED])
+def test_each_form_gives_something(text: str, function: str, tmp_path: Path) -> None:
+    run, random = Run(tmp_path, 2), Random(3)
+    for order in ORDERS[:2]:
+        run.create(text.format(f=function, o=order, b=BOUNDS[0], k=", k", n=3))
+    for i in range(8):
+        run.feed({n: rows(random, 2 * i, 10) for n in ("s", "r")})
+    assert run.check() > 0
+    run.session.close()
