@@ -113,6 +113,44 @@ def test_every_page_in_both_themes_from_a_phone_to_a_wide_screen(
     assert console.errors == []
 
 
+def test_queries_are_altered_and_dropped_where_they_are_listed(browser: Any, served: Served) -> None:
+    for name in ("sums", "more"):
+        served.sql(f"CREATE QUERY {name} AS {SUMS}")
+    served.batch()
+    console = Page(browser, served)
+    page = console.page
+    console.goes("queries")
+    page.get_by_role("button", name="Alter sums").click()
+    expect(page.get_by_label("SQL")).to_have_value(f"ALTER QUERY sums AS\n{SUMS}")
+    expect(page.get_by_label("SQL")).to_be_focused()
+    console.sees(".adds", "next to nothing")
+    page.get_by_role("button", name="Drop more").focus()
+    served.batch()
+    console.sees("tbody", "9")  # the list is drawn anew
+    expect(page.get_by_role("button", name="Drop more")).to_be_focused()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.keyboard.press("Enter")
+    console.sees("main", "query more dropped")
+    console.counts("table[class=''] tbody tr", 1)
+    assert [q["name"] for q in served.get("/v1/queries")] == ["sums"] and console.errors == []
+
+
+def test_the_plan_is_drawn_in_the_colours_of_the_page(browser: Any, served: Served) -> None:
+    served.sql(f"CREATE QUERY sums AS {SUMS}")
+    served.batch()
+    light, dark = (Page(browser, served, theme) for theme in ("light", "dark"))
+    found = []
+    for console in (light, dark):
+        console.goes("plan")
+        console.sees("main", "created sums")
+        look = "e => getComputedStyle(e).fill"
+        found.append(
+            [console.page.locator(f".paper svg > {e}").first.evaluate(look) for e in ("rect", "text")]
+        )
+    assert found[0] != found[1] and all(ground != ink for ground, ink in found), found
+    assert light.errors == dark.errors == []
+
+
 def test_the_plan_is_zoomed_by_keys_and_moved(browser: Any, served: Served) -> None:
     served.sql(f"CREATE QUERY sums AS {SUMS}")
     served.batch()

@@ -27,6 +27,7 @@ export function brief(n) {
   }
   return size >= 100 || Number.isInteger(n) ? count(n) : String(+n.toPrecision(2));
 }
+export const percent = (part) => `${part >= 0.995 ? Math.round(100 * part) : +(100 * part).toPrecision(part < 0.1 ? 1 : 2)} %`;
 export function bytes(n) {
   for (const [least, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) if (n >= least) return `${+(n / least).toPrecision(3)} ${unit}`;
   return `${n} bytes`;
@@ -61,30 +62,39 @@ export function tile(name) {
   return { card, show };
 }
 
-// Lines over time: series are { name, points: [[millis, value], ...] }; marks are { at: millis, text }.
+// Round numbers that cover what lies between two, as many as fit well: [ticks, how many decimals they have].
+function ticks(low, high) {
+  const least = (high - low) / 4, power = 10 ** Math.floor(Math.log10(least)), step = power * [1, 2, 2.5, 5, 10].find((m) => m * power >= least * 0.999);
+  const from = Math.floor(low / step + 1e-9), to = Math.ceil(high / step - 1e-9), whole = Math.floor(Math.log10(step));
+  const decimals = Math.min(9, Math.max(0, -whole + (Math.abs(step / 10 ** whole - 2.5) < 1e-6 ? 1 : 0)));
+  return [Array.from({ length: to - from + 1 }, (_, i) => (from + i) * step), decimals];
+}
+
+// Lines over time, as wide as the page; series are { name, points: [[millis, value], ...] }, marks are { at: millis, text }.
 export function lines(series, label, marks = []) {
-  const all = series.flatMap((s) => s.points), W = 900, H = 220, left = 56, bottom = 26;
+  const all = series.flatMap((s) => s.points), W = Math.min(1400, Math.max(300, innerWidth - 70)), H = W < 600 ? 190 : 230, left = 56, bottom = 26;
   const made = svg("svg", { class: "chart", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label });
   if (!all.length) return made;
   let [low, high] = [Math.min(...all.map((p) => p[1])), Math.max(...all.map((p) => p[1]))];
   if (high === low) [low, high] = [low - 1, high + 1];
-  else if (low > 0.6 * high) low -= 0.1 * (high - low);
-  else low = Math.min(low, 0);
+  else if (low <= 0.6 * high) low = Math.min(low, 0);
+  const [round, decimals] = ticks(low, high);
+  [low, high] = [round[0], round.at(-1)];
   const [from, to] = [Math.min(...all.map((p) => p[0])), Math.max(...all.map((p) => p[0]))];
   const x = (t) => left + (W - left - 12) * (to === from ? 0.5 : (t - from) / (to - from));
   const y = (v) => 10 + (H - bottom - 10) * (1 - (v - low) / (high - low));
-  const step = (high - low) / 4, tick = (v) => (step >= 1 || Math.abs(v) >= 1e4 ? brief(v) : v.toFixed(Math.min(6, Math.ceil(1 - Math.log10(step)))));
-  for (let i = 0; i <= 4; i++) {
-    const v = low + (high - low) * i / 4;
-    made.append(svg("line", { class: "grid", x1: left, x2: W - 12, y1: y(v), y2: y(v) }), svg("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, tick(v)));
+  for (const v of round) {
+    made.append(svg("line", { class: "grid", x1: left, x2: W - 12, y1: y(v), y2: y(v) }),
+      svg("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, Math.abs(v) >= 1e4 ? brief(v) : v.toFixed(decimals)));
   }
-  for (const [t, anchor] of [[from, "start"], [(from + to) / 2, "middle"], [to, "end"]]) {
+  for (const [t, anchor] of [[from, "start"], ...(W < 500 ? [] : [[(from + to) / 2, "middle"]]), [to, "end"]]) {
     made.append(svg("text", { x: x(t), y: H - 6, "text-anchor": anchor }, new Date(t).toISOString().slice(5, 19).replace("T", " ")));
   }
   for (const { at, text } of marks.filter((m) => m.at >= from && m.at <= to)) {
     made.append(svg("line", { class: "mark", x1: x(at), x2: x(at), y1: 10, y2: H - bottom }, svg("title", {}, text)));
   }
-  series.forEach((s, i) => made.append(svg("path", { class: `l${i % 6}`, d: `M${s.points.map(([t, v]) => `${x(t).toFixed(1)},${y(v).toFixed(1)}`).join(" L")}` })));
+  series.forEach((s, i) => made.append(s.points.length > 1 ? svg("path", { class: `l${i % 6}`, d: `M${s.points.map(([t, v]) => `${x(t).toFixed(1)},${y(v).toFixed(1)}`).join(" L")}` })
+    : svg("circle", { class: `l${i % 6}`, cx: x(s.points[0][0]), cy: y(s.points[0][1]), r: 3, fill: "currentColor" })));
   return made;
 }
 

@@ -2,7 +2,10 @@
 import { get, getText } from "/console/api.js";
 import { brief, clock, count, h, lines, refusal, table } from "/console/draw.js";
 
-const EVERY = 5000;
+const EVERY = 5000, LEAST = 0.55;
+// The picture in the colours of the page; boxes that are filled stay as they are.
+const DARK = `svg > rect[fill], .factor, .kept { fill: var(--card) } text { fill: var(--ink) } .quiet, .label { fill: var(--quiet) } .line { stroke: var(--line) }
+  .on { fill: #ffffff } .count { fill: #1f2937 } .rows, .results { fill: light-dark(#334155, #47586e) } .chosen { fill: light-dark(#1d4ed8, #4f7df3) } .bar { fill: light-dark(#93c5fd, #2c4a7c) }`;
 
 export async function plan(main, { live, name, signal }) {
   const paper = h("div", { class: "paper", tabindex: "0", role: "region", "aria-label": "The plan, drawn; its words are below. Plus, minus and 0 change its size, arrows move it" });
@@ -40,7 +43,7 @@ export async function plan(main, { live, name, signal }) {
 function drawing(paper, text, told) {
   const style = /<style>([\s\S]*?)<\/style>/, root = paper.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
   const svg = new DOMParser().parseFromString(text.replace(style, ""), "image/svg+xml").documentElement;
-  sheet.replaceSync(`${text.match(style)?.[1] ?? ""} svg { display: block } g[data-queries] { transition: opacity .2s } .dim { opacity: .16 } .mine > rect:first-of-type { stroke: #f59e0b; stroke-width: 3; stroke-dasharray: none }`);
+  sheet.replaceSync(`${text.match(style)?.[1] ?? ""} svg { display: block } g[data-queries] { transition: opacity .2s } .dim { opacity: .16 } .mine > rect:first-of-type { stroke: #f59e0b; stroke-width: 3; stroke-dasharray: none } ${DARK}`);
   root.adoptedStyleSheets = [sheet];
   root.append(svg);
   const wide = svg.viewBox.baseVal.width, high = svg.viewBox.baseVal.height;
@@ -51,13 +54,13 @@ function drawing(paper, text, told) {
     svg.setAttribute("height", Math.round(high * size));
     told(Math.round(size * 100));
   };
-  const fit = () => set(Math.min(1, (paper.clientWidth - 2) / wide));
+  const fit = (least = 0.2) => set(Math.max(least, Math.min(1, (paper.clientWidth - 2) / wide)));
   paper.addEventListener("wheel", (e) => { if (e.ctrlKey || e.metaKey) { e.preventDefault(); set(size * (e.deltaY < 0 ? 1.1 : 0.9)); } }, { passive: false });
   paper.addEventListener("keydown", (e) => { if (["+", "=", "-", "0"].includes(e.key) && !e.ctrlKey) { e.preventDefault(); if (e.key === "0") fit(); else set(size * (e.key === "-" ? 0.8 : 1.25)); } });
   paper.addEventListener("pointerdown", (e) => { if (e.pointerType === "mouse" && e.button === 0) { held = { x: e.clientX + paper.scrollLeft, y: e.clientY + paper.scrollTop }; paper.setPointerCapture(e.pointerId); } });
   paper.addEventListener("pointermove", (e) => { if (held) paper.scrollTo(held.x - e.clientX, held.y - e.clientY); });
   for (const end of ["pointerup", "pointercancel"]) paper.addEventListener(end, () => { held = null; });
-  fit();
+  fit(LEAST);  // small enough to be seen whole, but not too small to be read
   return { scale: (by) => set(size * by), fit, highlight };
 
   function highlight(serves) {

@@ -1,6 +1,6 @@
 // Queries: all of them, and the editor that makes more.
-import { draft, get, post, setDraft } from "/console/api.js";
-import { brief, count, h, paid, pill, queryLink, refusal, spark, table } from "/console/draw.js";
+import { draft, drop, get, post, setDraft } from "/console/api.js";
+import { brief, count, h, paid, percent, pill, queryLink, refusal, spark, table } from "/console/draw.js";
 import { editor } from "/console/editor.js";
 
 const EVERY = 1000, PRICES = 5000, PATIENCE = 500;
@@ -26,11 +26,32 @@ export function queries(main, { signal }) {
     }
     if (!found || signal.aborted) return;
     head.textContent = `${count(found.length)}, with results over the last batches`;
-    const focused = document.activeElement?.closest?.("td a")?.hash;
-    list.replaceChildren(found.length ? table(["Query", "Status", "Reads", "#Rows", "#Rows a second", "Share of the cost", "Last batches"], found.map((q) => [
+    const focused = list.contains(document.activeElement) && called(document.activeElement);
+    list.replaceChildren(found.length ? table(["Query", "Status", "Reads", "#Rows", "#Rows a second", "Share of the cost", "Last batches", "Change"], found.map((q) => [
       queryLink(q.name), pill(q.status), [...q.streams, ...q.tables].join(", "), count(q.rows), brief(q.rows_per_second), share(costs.get(q.name)),
-      spark(q.recent, `rows of the last ${q.recent.length} batches`)]), "", "All queries") : h("div", { class: "quiet-text" }, "There is none yet: write one below."));
-    if (focused) [...list.querySelectorAll("a")].find((a) => a.hash === focused)?.focus();
+      spark(q.recent, `rows of the last ${q.recent.length} batches`), change(q)]), "", "All queries") : h("div", { class: "quiet-text" }, "There is none yet: write one below."));
+    if (focused) [...list.querySelectorAll("a, button")].find((e) => called(e) === focused)?.focus();
+  }
+
+  const called = (e) => e.getAttribute("aria-label") || e.hash;
+  const change = (q) => h("span", { class: "change" }, h("button", { class: "quiet", type: "button", "aria-label": `Alter ${q.name}`, onclick: () => alter(q) }, "Alter"),
+    h("button", { class: "danger", type: "button", "aria-label": `Drop ${q.name}`, onclick: () => remove(q) }, "Drop"));
+
+  function alter(q) {
+    text.write(altered(q));
+    said.replaceChildren();
+    text.area.focus();
+    text.element.scrollIntoView({ block: "center" });
+  }
+
+  async function remove(q) {
+    if (!confirm(`Drop query ${q.name}? Its results stay.`)) return;
+    try {
+      await drop(`/v1/queries/${encodeURIComponent(q.name)}`);
+      said.replaceChildren(h("div", { class: "fine" }, `query ${q.name} dropped`));
+      last = priced = 0;
+      refresh();
+    } catch (error) { said.replaceChildren(refusal(error)); }
   }
 
   // What EXPLAIN says while one writes; an error is marked at its place.
@@ -80,18 +101,20 @@ export function queries(main, { signal }) {
   addEventListener("news", refresh, { signal });
 }
 
+// The statement that gives a query another text, to be changed by whoever writes it.
+export const altered = (q) => `ALTER QUERY ${q.name} AS\n${q.sql}`;
+
 // The part of a query in what windows, or joins, are expected to cost.
 function share(cost) {
   if (!cost) return "–";
-  const percent = `${(100 * cost.share).toPrecision(cost.share < 0.1 ? 1 : 2)} %`;
   return h("span", { class: "share", title: `${paid(cost)}; what is shared is divided among those who share it` },
-    h("meter", { min: 0, max: 1, value: cost.share, "aria-label": `${percent} of ${cost.kind}` }), ` ${percent} of ${cost.kind}`);
+    h("meter", { min: 0, max: 1, value: cost.share, "aria-label": `${percent(cost.share)} of ${cost.kind}` }), ` ${percent(cost.share)} of ${cost.kind}`);
 }
 
 // What a query would add to what the others cost.
 function adds(more, others) {
   const now = Object.fromEntries(["cost", "work_ms", "state_rows"].map((key) => [key, others.reduce((sum, c) => sum + c[key], 0)]));
-  const of = (key, unit) => (Math.abs(more[key] || 0) <= 0.0005 * now[key] ? "" : `${more[key] < 0 ? "−" : "+"}${brief(Math.abs(more[key]))} ${unit}${now[key] ? ` (${more[key] < 0 ? "−" : "+"}${(100 * Math.abs(more[key]) / now[key]).toPrecision(2)} %)` : ""}`);
+  const of = (key, unit) => (Math.abs(more[key] || 0) <= 0.0005 * now[key] ? "" : `${more[key] < 0 ? "−" : "+"}${brief(Math.abs(more[key]))} ${unit}${now[key] ? ` (${more[key] < 0 ? "−" : "+"}${percent(Math.abs(more[key]) / now[key])})` : ""}`);
   const parts = [of("cost", "updates a batch"), of("work_ms", "ms of work a second"), of("state_rows", "rows kept")].filter(Boolean);
   return parts.length ? `Added to the cost of the other queries: ${parts.join(", ")}` : "It would add next to nothing: all that it needs is computed already.";
 }

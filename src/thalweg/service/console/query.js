@@ -2,6 +2,7 @@
 import { drop, follow, get, setDraft } from "/console/api.js";
 import { brief, bytes, clock, count, h, lines, paid, pill, queryLinks, refusal, seconds, table } from "/console/draw.js";
 import { painted } from "/console/editor.js";
+import { altered } from "/console/queries.js";
 
 const ROWS = 200, CHARTED = 4000, SERIES = 6, EVERY = 2000;
 const NUMBERS = /^(TINYINT|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL)/;
@@ -17,7 +18,7 @@ export async function query(main, { name, signal }) {
   }
   if (signal.aborted) return;
   const status = h("span", {}, pill(detail.query.status)), facts = h("dl", { class: "facts" }), state = h("div"), nodes = h("div"), said = h("div", { "aria-live": "polite" });
-  const alter = () => { setDraft(`ALTER QUERY ${name} AS\n${detail.query.sql}`); location.hash = "#/queries"; };
+  const alter = () => { setDraft(altered(detail.query)); location.hash = "#/queries"; };
   const altering = h("button", { class: "quiet", type: "button", onclick: alter }, "Alter"), place = h("a", { class: "small", href: `#/plan/${encodeURIComponent(name)}` }, "Show it in the plan");
   const dropping = h("button", { class: "danger", type: "button", onclick: remove }, "Drop");
   main.append(h("div", { class: "head" }, h("h1", {}, name), status, h("span", { class: "quiet-text" }), ...(detail.query.status === "dropped" ? [] : [place, altering, dropping])), said,
@@ -69,10 +70,11 @@ function results(main, first, at, signal) {
   let kept = first.rows, held = [], paused = false, fresh = 0;
   const body = h("tbody"), chart = h("div"), pause = h("button", { class: "quiet", type: "button", "aria-pressed": "false", onclick: toggle }, "Pause");
   const told = h("span", { class: "quiet-text small", role: "status" });
-  const pick = (options, label, chosen) => h("select", { "aria-label": label, onchange: () => draw() }, options.map((o) => h("option", { value: o, selected: o === chosen }, o)));
+  const pick = (options, label, chosen) => h("select", { "aria-label": label, onchange: () => draw() }, options.map((o) => h("option", { value: o, selected: o === chosen }, o || "one line")));
   const measure = pick(numbers, "Column to draw", numbers.filter((n) => !groups.includes(n) || n !== columns[0].name)[0]);
   const names = columns.filter((c) => c.type === "VARCHAR").map((c) => c.name), together = names.join(", ");
-  const by = pick([...new Set(["", together, ...groups])], "One line per", together);
+  const key = groups.includes(columns[0].name) && columns[0].name !== measure.value ? columns[0].name : "";
+  const by = pick([...new Set(["", together, ...groups])], "One line per", together || key);
   if (when >= 0 && numbers.length) {
     main.append(h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, `Over ${columns[when].name}`), h("span", { class: "quiet-text" }), h("label", { class: "small" }, "Draw ", measure), h("label", { class: "small" }, "by ", by)), chart));
   }
@@ -108,7 +110,7 @@ function results(main, first, at, signal) {
     const y = columns.findIndex((c) => c.name === measure.value), keys = by.value ? by.value.split(", ").map((n) => columns.findIndex((c) => c.name === n)) : [], found = new Map();
     for (const row of kept) {
       const key = keys.map((k) => row[k]).join(", "), point = [Date.parse(row[when]?.replace(/(\.\d{3})\d*Z/, "$1Z")), Number(row[y])];
-      if (Number.isFinite(point[0]) && Number.isFinite(point[1]) && row[y] !== null) found.set(key, [...(found.get(key) || []), point]);
+      if (Number.isFinite(point[0]) && Number.isFinite(point[1]) && row[y] !== null) { if (found.has(key)) found.get(key).push(point); else found.set(key, [point]); }
     }
     const all = [...found].sort((a, b) => b[1].length - a[1].length), series = all.slice(0, SERIES).map(([key, points]) => ({ name: key, points: points.sort((a, b) => a[0] - b[0]) }));
     const more = all.length - series.length;

@@ -1,6 +1,6 @@
 // Streams and tables: how they are declared, what has come, how late, what was set aside, and some of the last rows.
 import { get } from "/console/api.js";
-import { brief, bytes, clock, count, h, queryLinks, refusal, seconds, table } from "/console/draw.js";
+import { brief, bytes, clock, count, h, percent, queryLinks, refusal, seconds, table } from "/console/draw.js";
 
 const EVERY = 1000, OVER = 60000;
 
@@ -39,7 +39,7 @@ function stream(first) {
   function tell(s) {
     seen.push([Date.now(), s.rows]);
     while (seen.length > 2 && seen[0][0] < Date.now() - OVER) seen.shift();
-    const span = (seen.at(-1)[0] - seen[0][0]) / 1000, rate = span > 1 ? `, ${brief((s.rows - seen[0][1]) / span)} a second` : "", share = s.rows ? ` (${(100 * s.late / s.rows).toPrecision(2)} %)` : "";
+    const span = (seen.at(-1)[0] - seen[0][0]) / 1000, rate = span > 1 ? `, ${brief((s.rows - seen[0][1]) / span)} a second` : "", share = s.rows ? ` (${percent(s.late / s.rows)})` : "";
     figures.replaceChildren(...facts([["Rows", `${count(s.rows)}${rate}`], ["Late", `${count(s.late)}${share}`], ["All known up to", s.frontier ? `${clock(s.frontier)} UTC, ${seconds(Math.max(s.lag, 0))} ago` : "nothing has come"],
       ["Without time", count(s.untimed)], ["Set aside", `${count(s.bad_rows)} rows, ${count(s.bad_files)} files`], ["Time, watermark", `${s.time}, ${s.watermark}`], ["Read from", `${s.path ?? (s.format === "push" ? "what is pushed" : "a DataFrame")} (${s.format})`],
       ...(s.waiting === null ? [] : [["Pushed, not read yet", bytes(s.waiting)]]), ["Read by", s.queries.length ? queryLinks(s.queries) : "no query"]]));
