@@ -41,7 +41,7 @@ def texts(draw: Any) -> str:
     known = [c for c in CONDITIONS if "r [" in select or "AS r" in select or "r." not in c]
     where = draw(hs.lists(hs.sampled_from(known), min_size=1, max_size=2))
     a, b = draw(hs.integers(0, 23)), draw(hs.integers(0, 12))
-    n, m = draw(hs.sampled_from([2, 3])), draw(hs.sampled_from([2, 4]))
+    n, m = draw(hs.sampled_from([2, 3, 7])), draw(hs.sampled_from([2, 4, 5]))
     return str(select).format(n=n, m=m, where=" AND ".join(where).format(a=a, b=b))
 
 
@@ -65,7 +65,8 @@ def change(draw: Any, run: Run) -> None:
             )
         case "evaluate":
             run.session.set(
-                "plan.evaluate", draw(hs.sampled_from(["best", "snapshot", "expiry", "materialize"]))
+                "plan.evaluate",
+                draw(hs.sampled_from(["best", "best", "snapshot", "expiry", "materialize", "delta"])),
             )
         case "sharing":
             run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "all", "off"])))
@@ -96,14 +97,32 @@ def test_a_pool_is_one_join(select: str, sharing: str, tmp_path: Path) -> None:
     run, random = Run(tmp_path, 2), Random(3)
     run.session.set("plan.sharing", sharing)
     for i in range(12):
-        run.create(
-            select.format(
-                n=2 + i % 3 if "COUNT" not in select else 3, m=3, where=f"s.v < {2 * i} AND r.v > {i}"
-            )
-        )
+        run.create(select.format(n=2 + i % 3, m=3, where=f"s.v < {2 * i} AND r.v > {i}"))
     for i in range(6):
         run.feed({n: rows(random, 2 * i, 30) for n in ("s", "r")})
     plan = run.session.runner.plan
     assert len(plan.joins) == (12 if sharing == "off" else 1)
     assert run.check() > 0
     run.session.close()
+
+
+def test_windows_of_other_lengths_are_one_join_unless_totals_are_kept(tmp_path: Path) -> None:
+    run, random = Run(tmp_path, 2), Random(5)
+    run.session.set("plan.sharing", "all")
+    for n in (2, 3, 5, 5):
+        run.create(FAMILY[1].format(n=n, m=4, where=f"s.v > {n}"))
+    _feed(run, random, range(3))
+    assert [j.asked.inputs[0].length for j in run.session.runner.plan.joins] == [5_000_000]
+    run.session.set("plan.evaluate", "delta")
+    _feed(run, random, range(3, 9))
+    kept = run.session.runner.plan.joins
+    assert {j.evaluate for j in kept} == {"delta"} and len(kept) == 3
+    run.session.set("plan.evaluate", "best")
+    _feed(run, random, range(9, 12))
+    assert run.check() > 0
+    run.session.close()
+
+
+def _feed(run: Run, random: Random, seconds: range) -> None:
+    for i in seconds:
+        run.feed({n: rows(random, 2 * i, 30) for n in ("s", "r")})

@@ -10,8 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 from thalweg.compile.join_tree import Clause, View, from_sql
+from thalweg.compile.lengths import lengths_of, within
 from thalweg.compile.lifts import combined
 from thalweg.compile.views import (
+    ONE_EACH,
     conditions,
     exposed,
     first_instant,
@@ -21,6 +23,7 @@ from thalweg.compile.views import (
     weighed_parts,
 )
 from thalweg.plan.nodes import Fragment
+from thalweg.plan.pool import TYPE
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
 
@@ -83,7 +86,8 @@ def window_view(
     side, span = shape.sides[number], shape.span(number)
     if side.static:
         return static_view(shape, number, sizes)
-    rows = _at_instants(shape, number, instants, expand, shift)
+    end = f'("i" - {shift}) * {shape.step}' if shift else f'"i" * {shape.step}'
+    rows = within(shape, number, _at_instants(shape, number, instants, expand, shift), end)
     if side.early and merge:
         keys = [*side.keys, '"i"']
         rows = f"SELECT {', '.join([*keys, *combined(side.parts)])} FROM ({rows}) GROUP BY {', '.join(keys)}"
@@ -112,7 +116,8 @@ def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift
 def pairs_of(
     shape: Shape, met: Mapping[int | None, Sequence[str]], slots: Range, first: int, sizes: Sizes
 ) -> str:
-    """Pairs, each by itself, from the first instant "b" of their life to the last, "d"; new are those with a slot in `slots`."""
+    """Pairs, each by itself, from the first instant "b" of their life to the last, "d"; new are those with a slot in `slots`. Where members of
+    a pool have windows of other lengths, a pair is there once for all who have the same, and the first of these is marked."""
     terms = []
     for fresh, turn in met.items():
         views = [_life_view(shape, n, which, slots, first, sizes) for n, which in enumerate(turn)]
@@ -124,7 +129,31 @@ def pairs_of(
                 shape.order(fresh),
             )
         )
-    return f'SELECT * FROM ({" UNION ALL ".join(terms)}) WHERE "b" <= "d"'
+    pairs, apart = " UNION ALL ".join(terms), lengths_of(shape)
+    if not apart:
+        return f'SELECT * FROM ({pairs}) WHERE "b" <= "d"'
+    ways, before = list[str](), 0
+    for n, some in enumerate(apart):
+        ways.append(_of_those(shape, some.bits, before, f'"d{n}"'))
+        before |= some.bits
+    return f'WITH "met" AS MATERIALIZED ({pairs})\n{" UNION ALL ".join(ways)}'
+
+
+def _of_those(shape: Shape, bits: int, before: int, dies: str) -> str:
+    """Pairs as members of a pool with windows of the same lengths see them; those with bits `before` have been looked at."""
+    parts, whole = [f'"{p.name}"' for p in shape.parts], shape.keys[-1]
+    own, first = f"{whole} & {bits}::{TYPE}", f'{whole} & {before}::{TYPE} = 0 AS "{FIRST}"'
+    columns = [*shape.groups, *parts, f'{own} AS {whole}, "b", {dies} AS "d"', first]
+    return f'SELECT {", ".join(columns)} FROM "met" WHERE {own} <> 0 AND "b" <= {dies}'
+
+
+FIRST = "__first"
+"""Says of a pair of a pool whether it is there for the first time."""
+
+
+def one_each(shape: Shape) -> str:
+    """How many joined rows pairs are."""
+    return f'count(*) FILTER (WHERE "{FIRST}")' if lengths_of(shape) else ONE_EACH
 
 
 def clipped(born: str, dies: str, shown: Range) -> str:
@@ -133,10 +162,19 @@ def clipped(born: str, dies: str, shown: Range) -> str:
 
 
 def _life(shape: Shape) -> list[str]:
-    def of(end: str) -> str:
-        return ", ".join(f'"{n}.{end}"' for n in shape.streams)
+    def of(*ends: str) -> str:
+        return ", ".join(f'"{n}.{end}"' for n, end in zip(shape.streams, ends, strict=True))
 
-    return [f'greatest({of("b")}) AS "b"', f'least({of("d")}) AS "d"']
+    born = f'greatest({of(*("b" for _ in shape.streams))}) AS "b"'
+    apart = lengths_of(shape)
+    if not apart:
+        return [born, f'least({of(*("d" for _ in shape.streams))}) AS "d"']
+    return [born, *(f'least({of(*map(_end, some.of))}) AS "d{n}"' for n, some in enumerate(apart))]
+
+
+def _end(length: int | None) -> str:
+    """The column of the last instant at which a window of a length holds a row."""
+    return "d" if length is None else f"d{length}"
 
 
 def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int, sizes: Sizes) -> View:
@@ -147,17 +185,30 @@ def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int, 
     low = slots[0] if which == NEW else None if span is None or first == LOWEST else first * step - span
     high = slots[0] if which == OLD else slots[1]
     bounds = [shape.visible(number), f'"slot" < {high}', *([] if low is None else [f'"slot" >= {low}'])]
-    life = [f'{first_instant(_SLOT, step)} AS "b"', f'{last_instant(_SLOT, step, span)} AS "d"']
+    ends = _ends(shape, number)
+    life = [
+        f'{first_instant(_SLOT, step)} AS "b"',
+        *(f'{last_instant(_SLOT, step, s)} AS "{n}"' for n, s in ends.items()),
+    ]
     where = " AND ".join(bounds)
     if side.early:
-        places = ", ".join(str(i + 1) for i in range(len(side.keys) + 2))
+        places = ", ".join(str(i + 1) for i in range(len(side.keys) + len(life)))
         columns = ", ".join([*side.keys, *life, *combined(side.parts)])
         rows = f'SELECT {columns} FROM "side_{side.id}" WHERE {where} GROUP BY {places}'
     else:
         rows = f'SELECT *, {", ".join(life)} FROM "side_{side.id}" WHERE {where}'
     return View(
-        f"SELECT {', '.join(exposed(shape, number, 'b', 'd'))} FROM ({rows})", rows_of(sizes, side, which)
+        f"SELECT {', '.join(exposed(shape, number, 'b', *ends))} FROM ({rows})", rows_of(sizes, side, which)
     )
+
+
+def _ends(shape: Shape, number: int) -> dict[str, int | None]:
+    """The slots of an input's windows, by the column of the last instant at which they hold a row."""
+    if not lengths_of(shape):
+        return {"d": shape.span(number)}
+    place = shape.streams.index(number)
+    lengths = {some.of[place] for some in lengths_of(shape)}
+    return {_end(n): None if n is None else n // shape.slot for n in sorted(lengths, key=lambda n: n or 0)}
 
 
 def merged_lives(shape: Shape, lives: str, shown: Range, pairs: str = "") -> str:

@@ -179,7 +179,7 @@ def _side(view: JoinView, run: JoinRun, number_: int, side: NodeView, key: str) 
     kind = "old" if run.ending else "set" if kept.early else "kept"
     name = "partial aggregates" if kept.early else "rows"
     shown = tuple(cut(x, JOIN_FITS) for x in [*lines, *_ran(side.measured)])
-    hint, users = kept_text(view.query, number_, side), tuple(side.queries)
+    hint, users = kept_text(view.query, run.join.asked, number_, side), tuple(side.queries)
     return Box(key, kind, name, shown, hint, None, len(users), side.id, users)
 
 

@@ -172,9 +172,9 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
 
 def _state(view: JoinView, run: JoinRun, n: int) -> str:
     """What is kept of an input, for how long, how much that is, and for whom; once where two inputs have the same state."""
-    query, side = view.query, run.sides[n]
+    query, asked, side = view.query, run.join.asked, run.sides[n]
     first = next(k for k, s in enumerate(run.sides) if s.id == side.id)
-    if first < n and query.inputs[first].length == query.inputs[n].length:
+    if first < n and asked.inputs[first].length == asked.inputs[n].length:
         return f"the state of {query.inputs[first].alias}"
     rows = (
         f" ({number(side.expected.state_rows)} rows)"
@@ -182,7 +182,7 @@ def _state(view: JoinView, run: JoinRun, n: int) -> str:
         else ""
     )
     shared = f"; one state for {listed(side.queries, 50)}" if len(side.queries) > 1 else ""
-    return f"{kept_text(query, n, side)}{rows}{shared}"
+    return f"{kept_text(query, asked, n, side)}{rows}{shared}"
 
 
 def shuffle_text(run: JoinRun, names: list[str]) -> str:

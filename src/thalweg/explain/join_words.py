@@ -64,11 +64,11 @@ def columns_text(side: NodeView, numbers: tuple[int, ...] | None = None) -> str:
     return ", ".join(columns if numbers is None else (columns[i] for i in numbers))
 
 
-def kept_text(query: Query, number: int, side: NodeView) -> str:
-    """In what form an input is kept, and for how long."""
+def kept_text(query: Query, join: Query, number: int, side: NodeView) -> str:
+    """In what form an input is kept, and for how long: as long as the `join` needs it that a query is computed by."""
     if side.fragment.static:
         return f"table, {form_text(side)}"
-    if (until := until_text(query, number)) is None:
+    if (until := until_text(query, join, number)) is None:
         why = "" if query.passes else ": no partner can come later"
         return f"rows ({rows_text(side)}), no state{why}"
     return f"{form_text(side)}; kept {until}"
@@ -89,9 +89,9 @@ def rows_text(side: NodeView) -> str:
     return ", ".join(dict.fromkeys(columns))
 
 
-def until_text(query: Query, number: int) -> str | None:
+def until_text(query: Query, join: Query, number: int) -> str | None:
     """How long the rows of a stream are kept; None where they are not."""
-    given = query.inputs[number]
+    given = join.inputs[number]
     others = [i.alias for n, i in enumerate(query.inputs) if i.is_stream and n != number]
     if query.every is None and not others:
         return None

@@ -172,6 +172,7 @@ class Query:
     Where it is `unnested`, the only aggregate gives the first rows of each group as a list, and each of them is a result: `having` and outputs
     are over the columns `"r0"`, ... that rows are listed with, and their `"rank"`.
     `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
+    Where it stands for many with windows of other lengths, `grain` is what all of these are a whole number of.
     State: what aggregates keep per group and open slot of the widest window; the rows, or the aggregation sets, of every joined window.
     """
 
@@ -193,6 +194,7 @@ class Query:
     nested: tuple[Query, ...] = ()
     reads: tuple[str, ...] = ()
     unnested: bool = False
+    grain: int | None = None
 
     @property
     def meaning(self) -> Query:
@@ -244,7 +246,7 @@ class Query:
     @property
     def slot(self) -> int:
         """The widest slot that every window and the distance of two instants are a whole number of."""
-        return gcd(self.every or 0, *(i.length or 0 for i in self.inputs))
+        return gcd(self.every or 0, self.grain or 0, *(i.length or 0 for i in self.inputs))
 
 
 def windowed(

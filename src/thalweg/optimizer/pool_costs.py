@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import log2, prod
+from math import gcd, log2, prod
 
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.sets import indexes
@@ -78,6 +78,7 @@ def widest(queries: Sequence[Query]) -> Query:
     return replace(
         first,
         inputs=tuple(_widest(i, [q.inputs[n].length for q in queries]) for n, i in enumerate(first.inputs)),
+        grain=None if first.every is None else gcd(*(q.slot for q in queries)),
     )
 
 
@@ -85,7 +86,8 @@ def _widest(given: QueryInput, lengths: list[int | None]) -> QueryInput:
     if given.kind not in (RANGE, UNBOUNDED):
         return given
     longest = None if None in lengths else max(n for n in lengths if n is not None)
-    return replace(given, kind=UNBOUNDED if longest is None else RANGE, length=longest)
+    sets = tuple(Chosen(bit, length=length) for bit, length in enumerate(lengths))
+    return replace(given, kind=UNBOUNDED if longest is None else RANGE, length=longest, sets=sets)
 
 
 def pool_statistics(known: Known, queries: Sequence[Query]) -> JoinStatistics:

@@ -25,6 +25,7 @@ from thalweg.optimizer.pools import (
     nodes_of,
     placed,
     pool_of,
+    possible,
     running_pools,
     sets_of,
 )
@@ -149,20 +150,28 @@ def _changed(
     members = [q for q in again if running[q.name][-1].nodes[0] == id]
     if not members or pool.shape.every is None:
         return None
-    choice = around.planner.join(pooled(pool.shape, pool.id, pool.members))
-    if choice == pool.choice:
-        return None
-    if (taken := _taken_over(old, id, replace(pool, choice=choice, takes_over=True), running)) is not None:
-        return taken, True
+    if len(possible([m.query for m in pool.members], around.planner)) == 1:
+        choice = around.planner.join(pooled(pool.shape, pool.id, pool.members))
+        if choice == pool.choice:
+            return None
+        other = replace(pool, choice=choice, takes_over=True)
+        if (taken := _taken_over(old, id, other, running)) is not None:
+            return taken, True
     movable = [q for q in members if may_hand_over(q)]
     if not movable:
         return None
-    fresh = pool_of(movable, around.planner, [starts_of(q, around.begins) for q in movable], ids)
-    ids.add(fresh.id)
-    plan = nodes_of(fresh)
-    return replace(
-        plan, emissions=tuple(e for q in movable for e in _moved(q, fresh, plan.joins[0].id, running))
-    ), False
+    fresh = [_moved_out(some, running, ids, around) for some in possible(movable, around.planner)]
+    nodes, joins = [n for p in fresh for n in p.nodes], [j for p in fresh for j in p.joins]
+    return united(nodes, joins, [e for p in fresh for e in p.emissions]), False
+
+
+def _moved_out(queries: Sequence[Query], running: Running, ids: set[str], around: Surroundings) -> Plan:
+    """A new pool that takes queries over."""
+    pool = pool_of(queries, around.planner, [starts_of(q, around.begins) for q in queries], ids)
+    ids.add(pool.id)
+    plan = nodes_of(pool)
+    moved = (e for q in queries for e in _moved(q, pool, plan.joins[0].id, running))
+    return replace(plan, emissions=tuple(moved))
 
 
 def _taken_over(old: Plan, id: str, pool: Pool, running: Running) -> Plan | None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Protocol
 
+from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.retention import needed
 from thalweg.expr.nodes import Expr
 from thalweg.model.query import Chosen, Query
@@ -21,7 +23,7 @@ from thalweg.optimizer.join_plans import JoinChoice
 from thalweg.plan.codec import dumps
 from thalweg.plan.graph import united
 from thalweg.plan.nodes import Emission, Fragment, Join, Plan, Resting, Room, fragment, named
-from thalweg.plan.pool import BITS, Member, fits, pattern, pooled, template, unpooled
+from thalweg.plan.pool import BITS, Member, fits, lengths, pattern, pooled, template, unpooled
 from thalweg.plan.sides import sides_of
 
 Begins = Mapping[str, int | None]
@@ -95,7 +97,14 @@ class Pool:
 
     def has_place(self, query: Query) -> bool:
         """Whether a query of its pattern can become a member."""
-        return bool(self.free) and fits(query, self.shape)
+        return bool(self.free) and fits(query, self.shape) and self._may_evaluate(query)
+
+    def _may_evaluate(self, query: Query) -> bool:
+        """Whether its results are evaluated in a way that serves one more query's windows, too."""
+        if self.shape.every is None or all(lengths(m.query) == lengths(query) for m in self.members):
+            return True
+        more = Member(query, 0, (None,) * len(query.inputs))
+        return EVALUATIONS[self.choice.evaluate].serves(pooled(self.shape, self.id, (*self.members, more)))
 
     def joined(self, query: Query, starts: Starts) -> Pool:
         """The pool with one more member; one that asks the same and begins at the same time has the same bit."""
@@ -310,5 +319,16 @@ def _conditions(query: Query) -> Conditions:
 
 def _grouped(queries: list[Query], prices: Prices, sharing: str) -> list[list[Query]]:
     if sharing == "all" or len(queries) == 1:
-        return [queries[n : n + BITS] for n in range(0, len(queries), BITS)]
+        some = [queries[n : n + BITS] for n in range(0, len(queries), BITS)]
+        return [alike for queries in some for alike in possible(queries, prices)]
     return groups_of(queries, prices.together, prices.apart, BITS)
+
+
+def possible(queries: Sequence[Query], prices: Prices) -> list[list[Query]]:
+    """Queries of a pattern as one if settings leave a plan for that; else apart by their windows."""
+    if len(queries) == 1 or isfinite(prices.together(queries)):
+        return [list(queries)]
+    found: dict[tuple[int | None, ...], list[Query]] = {}
+    for query in queries:
+        found.setdefault(lengths(query), []).append(query)
+    return list(found.values())

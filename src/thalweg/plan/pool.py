@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
 from thalweg.model.query import (
@@ -56,13 +57,15 @@ def pattern(query: Query) -> Query:
         columns=(),
         aggregates=(),
         outputs=(),
+        grain=None,
     )
 
 
 def _common(given: QueryInput, rows: bool) -> QueryInput:
-    """An input without its conditions; of joined rows the length of a window that ends with its newest row may differ too."""
+    """An input without its conditions, and without the length of its RANGE; joined rows may have it without end, too."""
     bare = replace(given, where=())
-    return replace(bare, kind=RANGE, length=None) if rows and given.kind in (RANGE, UNBOUNDED) else bare
+    varies = (RANGE, UNBOUNDED) if rows else (RANGE,)
+    return replace(bare, kind=RANGE, length=None) if given.kind in varies else bare
 
 
 def template(queries: Iterable[Query]) -> Query:
@@ -70,14 +73,21 @@ def template(queries: Iterable[Query]) -> Query:
     asked = [core(q) for q in queries]
     read = {c for q in asked for c in (*q.columns, *(c for t in q.residue for c in t.columns))}
     aggregates = tuple(dict.fromkeys(a for q in asked for a in q.aggregates))
-    return replace(pattern(asked[0]), columns=tuple(sorted(read)), aggregates=aggregates)
+    grain = None if asked[0].every is None else gcd(*(q.slot for q in asked))
+    return replace(pattern(asked[0]), columns=tuple(sorted(read)), aggregates=aggregates, grain=grain)
 
 
 def fits(query: Query, shape: Query) -> bool:
     """Whether a pool with a template has all that a query of its pattern needs."""
     asked = core(query)
     read = {*asked.columns, *(c for t in asked.residue for c in t.columns)}
-    return read <= set(shape.columns) and set(asked.aggregates) <= set(shape.aggregates)
+    is_whole = shape.grain is None or query.slot % shape.grain == 0
+    return is_whole and read <= set(shape.columns) and set(asked.aggregates) <= set(shape.aggregates)
+
+
+def lengths(query: Query) -> tuple[int | None, ...]:
+    """The lengths of the windows of a query's inputs."""
+    return tuple(given.length for given in query.inputs)
 
 
 def pooled(shape: Query, pool: str, members: Sequence[Member], gone: Sequence[Member] = ()) -> Query:

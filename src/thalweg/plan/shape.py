@@ -26,15 +26,15 @@ class Shape:
     @property
     def step(self) -> int:
         """Slots from one instant to the next."""
-        return (self.query.every or self._slot) // self._slot
+        return (self.query.every or self.slot) // self.slot
 
     def span(self, number: int) -> int | None:
         """Slots of an input's window; None where it has no end."""
         length = self.query.inputs[number].length
-        return None if length is None else length // self._slot
+        return None if length is None else length // self.slot
 
     @property
-    def _slot(self) -> int:
+    def slot(self) -> int:
         """Microseconds of a slot; one where no window says more."""
         return self.query.slot or 1
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import termios
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,12 +33,9 @@ class Terminal(fdspawn):  # type: ignore[misc]
             env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **env},
         )
         os.close(theirs)
+        weakref.finalize(self, self.process.kill)
         super().__init__(ours, timeout=timeout, encoding="utf-8")
 
     def ended(self) -> int:
         """The exit code, once it has ended."""
-        try:
-            return self.process.wait(self.timeout)
-        finally:
-            self.process.kill()
-            self.close()
+        return self.process.wait(self.timeout)

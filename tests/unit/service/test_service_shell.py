@@ -25,7 +25,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 def opened(served: Served, home: Path) -> Terminal:
     """The shell, at its prompt."""
     link = f"{served.url}/#token={WRITER}"
-    shell = Terminal(["shell", "--url", link], {"THALWEG_HOME": str(home)}, timeout=20)
+    shell = Terminal(["shell", "--url", link], {"THALWEG_HOME": str(home)}, timeout=60)
     shell.expect_exact(PROMPT)
     return shell
 

@@ -32,10 +32,15 @@ from thalweg.statistics.records import JoinStatistics
 
 
 def _serves(query: Query) -> bool:
-    """Whether pairs can be taken out of all aggregates, exactly."""
-    return query.every is not None and all(
-        AGGREGATES[a.call.function].invertible and not {"FLOAT", "DOUBLE"} & {x.type for x in a.call.args}
-        for a in query.aggregates
+    """Whether pairs can be taken out of all aggregates, exactly, and leave at the same instant for all members of a pool."""
+    is_one_window = all(c.length == i.length for i in query.inputs for c in i.sets)
+    return (
+        query.every is not None
+        and is_one_window
+        and all(
+            AGGREGATES[a.call.function].invertible and not {"FLOAT", "DOUBLE"} & {x.type for x in a.call.args}
+            for a in query.aggregates
+        )
     )
 
 

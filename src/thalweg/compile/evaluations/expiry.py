@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Step, Work
-from thalweg.compile.inputs import clipped, merged_lives, pairs_of, standing, turns
-from thalweg.compile.views import AS_SAID, ONE_EACH, PAIRS, combined_parts, grouped
+from thalweg.compile.inputs import clipped, merged_lives, one_each, pairs_of, standing, turns
+from thalweg.compile.views import AS_SAID, PAIRS, combined_parts, grouped
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
@@ -71,10 +71,10 @@ def _born_sql(shape: Shape, rows: str, shown: Range) -> str:
     Where there are few lives, pairs of the same one are merged first, so that each is looked at once.
     """
     few = _lives(shape, shown) <= FEW_LIVES
-    rows = grouped(shape, ['"b"', '"d"'], rows, ONE_EACH) if few else rows
+    rows = grouped(shape, ['"b"', '"d"'], rows, one_each(shape)) if few else rows
     lives = f'SELECT * RENAME ("b" AS "born"), {clipped("b", "d", shown)}\nFROM ({rows})'
     keys = "".join(f"{k}, " for k in shape.keys)
-    pairs = f'CASE WHEN grouping("e") = 1 THEN {AS_SAID if few else ONE_EACH} END AS "{PAIRS}"'
+    pairs = f'CASE WHEN grouping("e") = 1 THEN {AS_SAID if few else one_each(shape)} END AS "{PAIRS}"'
     names = [*shape.keys, '"d"', '"b"', '"e"', *combined_parts(shape), pairs]
     return (
         f'SELECT {", ".join(names)}\nFROM ({lives})\nGROUP BY GROUPING SETS (({keys}"d"), ({keys}"b", "e"))'

@@ -9,6 +9,7 @@ from math import prod
 from thalweg.compile.evaluations.base import MET, SHOWN, Evaluation, Meetings, Moment, Sizes, Step, Work
 from thalweg.compile.inputs import ALL, NEW, OLD, joined, rows_of, turns
 from thalweg.compile.join_tree import Clause, View
+from thalweg.compile.lengths import shorter
 from thalweg.compile.sets import mask_of
 from thalweg.compile.views import conditions, met_columns, narrow, set_of
 from thalweg.compile.windows import output_columns
@@ -115,16 +116,11 @@ def shown_outputs(query: Query) -> tuple[Output, ...]:
 
 def _near(shape: Shape) -> list[str]:
     """Per shorter window of some members of a pool, a mask without these where a row has left it."""
-    inputs, streams = shape.query.inputs, shape.streams
     full = mask_of(c.bit for c in shape.sides[0].sets)
     found = []
-    for n in streams:
-        shorter: dict[int, int] = {}
-        for chosen in shape.sides[n].sets:
-            if chosen.length is not None and inputs[n].kind != TUMBLE and chosen.length != inputs[n].length:
-                shorter[chosen.length] = shorter.get(chosen.length, 0) | 1 << chosen.bit
-        for length, bits in sorted(shorter.items()):
-            inside = " AND ".join(f'"{o}.slot" - "{n}.slot" < {length}' for o in streams if o != n)
+    for n in shape.streams:
+        for length, bits in shorter(shape, n).items():
+            inside = " AND ".join(f'"{o}.slot" - "{n}.slot" < {length}' for o in shape.streams if o != n)
             found.append(f"CASE WHEN {inside} THEN {full}::{TYPE} ELSE {full & ~bits}::{TYPE} END")
     return found
 

@@ -10,6 +10,7 @@ from thalweg.compile.inputs import (
     instant,
     joined,
     merged_lives,
+    one_each,
     pairs_of,
     same_instant,
     standing,
@@ -41,7 +42,9 @@ def _snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> 
             shape, {None: [ALL] * len(shape.sides)}, (LOWEST, last * shape.step), instants[0], sizes
         )
         return standing(
-            shape, merged_lives(shape, pairs, instants, ONE_EACH), f'{AS_SAID} FILTER (WHERE "b" = "i")'
+            shape,
+            merged_lives(shape, pairs, instants, one_each(shape)),
+            f'{AS_SAID} FILTER (WHERE "b" = "i")',
         )
     views = [window_view(shape, n, instants, expand, sizes) for n in range(len(shape.sides))]
     where = [*conditions(shape), *same_instant(shape)]
