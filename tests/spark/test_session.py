@@ -67,6 +67,8 @@ CREATE QUERY twice AS
   SELECT window_end, SUM(pairs) AS total FROM
     (SELECT x.k, COUNT(*) AS pairs FROM s AS x [RANGE 2 SECONDS], s AS y [RANGE 1 SECOND] WHERE x.k = y.k GROUP BY x.k EVERY 1 SECOND)
   GROUP BY TUMBLE '4 seconds';
+CREATE QUERY either AS SELECT k, v, at FROM s WHERE v > 3 UNION ALL SELECT k, n, window_end FROM counts;
+CREATE QUERY of_either AS SELECT k, window_end, SUM(v) AS total FROM either GROUP BY k, TUMBLE '4 seconds';
 """
 
 

@@ -125,7 +125,8 @@ def plan_view(
 def _nested(query: Query, asked: Iterable[Query]) -> NestedView:
     """A nested query, and who reads its results."""
     readers = tuple(q.name for q in asked if query.name in q.streams)
-    return NestedView(query.name, tuple(o.name for o in query.outputs if o.name != RESULT_TIME), readers)
+    shown = tuple(o.name for o in query.outputs if o.name != RESULT_TIME)
+    return NestedView(query.name, shown, readers, query.streams if query.unites else ())
 
 
 def _results(plan: Plan) -> tuple[Result, ...]:

@@ -43,7 +43,7 @@ def join_views(
 ) -> tuple[JoinView, ...]:
     """The join queries of a plan that are wanted."""
     reader = _Reader(plan, planner, views, last)
-    return tuple(reader.view(q) for q in plan.queries if not q.windows and q.name in wanted)
+    return tuple(reader.view(q) for q in plan.queries if not (q.windows or q.unites) and q.name in wanted)
 
 
 @dataclass(frozen=True)

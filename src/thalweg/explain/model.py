@@ -283,11 +283,12 @@ class PoolView:
 
 @dataclass(frozen=True)
 class NestedView:
-    """A query whose results others read within the batch: its name, the columns of its results, and who reads them."""
+    """A query whose results others read within the batch: its name, the columns of its results, who reads them, and what it `unites`."""
 
     name: str
     columns: tuple[str, ...]
     readers: tuple[str, ...]
+    unites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -66,8 +66,11 @@ def title(view: PlanView) -> str:
     """What is explained, in a line."""
     asked = len({(g.group, s.window) for g in view.groups for s in g.steps if s.given})
     factors = len({s.id for g in view.groups for s in g.steps if s.factor})
-    parts = [counted(len(view.queries) - len(view.nested), "query", "queries")]
-    parts += [f"{len(view.nested)} nested"] if view.nested else []
+    unions = sum(bool(n.unites) for n in view.nested)
+    nested = len(view.nested) - unions
+    parts = [counted(len(view.queries) - nested, "query", "queries")]
+    parts += [f"{nested} nested"] if nested else []
+    parts += [counted(unions, "union")] if unions else []
     parts += [counted(asked, "window")] if view.groups or not view.joins else []
     parts += [counted(factors, "factor window")] if factors else []
     alone = sum(len(j.query.inputs) == 1 and j.query.passes for j in view.joins)
@@ -120,7 +123,8 @@ def _costs(view: PlanView) -> list[str]:
 def nested_lines(view: PlanView) -> Iterator[str]:
     """What is computed for others to read, in the same batch."""
     for i, inner in enumerate(view.nested):
-        said = f"{inner.name} ({listed(inner.columns, 40)}), read by {listed(inner.readers, 40)}"
+        union = f", the union of {listed(inner.unites, 40)}" if inner.unites else ""
+        said = f"{inner.name} ({listed(inner.columns, 40)}){union}, read by {listed(inner.readers, 40)}"
         yield from labelled("" if i else "nested", said)
 
 

@@ -145,6 +145,17 @@ def family(type_: str) -> str:
     return "text" if type_ == "VARCHAR" else type_
 
 
+def together_type(one: str, other: str) -> str | None:
+    """The type in which Spark brings the columns of a UNION together; None where there is none, such as that of a text and a number.
+
+    >>> together_type("INTEGER", "DECIMAL(5,2)"), together_type("FLOAT", "BIGINT"), together_type("VARCHAR", "BIGINT")
+    ('DECIMAL(12,2)', 'DOUBLE', None)
+    """
+    if one == other or family(one) != family(other) or family(one) not in ("number", "time"):
+        return one if one == other else None
+    return "DOUBLE" if {one, other} & {"FLOAT", "DOUBLE"} else common_type((one, other))
+
+
 def common_type(types: Collection[str]) -> str:
     """The type of a column in which values of several types come together: numbers, or times.
 

@@ -1,8 +1,9 @@
-"""Queries within queries: the results of the inner one are a stream that the outer one reads.
+"""Queries within queries: the results of the inner one, or the rows of a UNION ALL, are a stream that the outer one reads.
 
 A result of a window, or of an instant, is a row of the last microsecond before that ends, so that a window of the same length sees
 the results of one instance together; a joined row is of the latest event time among its members. What the inner query has given out
-is all there will be below its frontier, so that is the frontier of its results, and none of them is ever late.
+is all there will be below its frontier, so that is the frontier of its results, and none of them is ever late. Rows of a union keep
+their event times, and are late by the stream that they come from; its frontier is the least of these streams'.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from hashlib import sha256
 
 from thalweg.expr.nodes import Call, Expr, Literal
 from thalweg.expr.nodes import Column as ColumnExpr
-from thalweg.model.query import UNBOUNDED, ColumnRef, Output, Query, joined_name
+from thalweg.model.query import UNBOUNDED, UNITED, ColumnRef, Output, Query, QueryInput, joined_name
 from thalweg.model.stream import Column, Stream
 
 MARK = "results-"
@@ -41,7 +42,20 @@ def nested(query: Query, times: Mapping[str, str]) -> Query:
         output = Output(RESULT_TIME, _latest(query, refs))
         columns = tuple(sorted({*query.columns, *refs}))
         timed = replace(query.meaning, outputs=(*query.outputs, output), columns=columns)
-    return replace(timed, name=f"{MARK}{sha256(repr(timed).encode()).hexdigest()[:12]}")
+    return _named(timed)
+
+
+def united(parts: Iterable[QueryInput], outputs: tuple[Output, ...], inner: tuple[Query, ...]) -> Query:
+    """The union of what some streams have, each shown as `outputs` are named; `inner` are the queries whose results are among the streams.
+
+    Rows of a union have their event time in the column RESULT_TIME.
+    """
+    named = tuple(replace(p, alias=f"part{n}", kind=UNITED) for n, p in enumerate(parts))
+    return _named(Query("", "", named, outputs, nested=inner))
+
+
+def _named(query: Query) -> Query:
+    return replace(query, name=f"{MARK}{sha256(repr(query).encode()).hexdigest()[:12]}")
 
 
 def _latest(query: Query, refs: tuple[ColumnRef, ...]) -> Expr:
@@ -116,7 +130,7 @@ def with_frontiers(inner: Iterable[Query], frontiers: Instants) -> dict[str, int
 
 def with_tops(inner: Iterable[Query], tops: Instants, frontiers: Instants) -> dict[str, int | None]:
     """Event times up to which rows may have been seen, with those of the results of inner queries: results of windows and instants below
-    their frontier, joined rows up to the latest of their streams. `frontiers` has those of all."""
+    their frontier, joined and united rows up to the latest of their streams. `frontiers` has those of all."""
     found = dict(tops)
     for query in inner:
         frontier = frontiers.get(query.name)
@@ -140,6 +154,8 @@ def complete_from(query: Query, born: Iterable[int | None]) -> int | None:
     begins = [b for b in starts if b is not None]
     if not begins:
         return None
+    if query.unites:
+        return max(begins)
     if query.windows:
         whole = [(w.window, w.window.start(w.window.first_from(begins[0]))) for w in query.windows]
         return max(start + w.range - w.slide for w, start in whole)

@@ -15,13 +15,14 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.target import Target
 from thalweg.model.windows import NamedWindow, duration_text
 
-RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING = (
+RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING, UNITED = (
     "range",
     "tumble",
     "unbounded",
     "static",
     "windowed",
     "passing",
+    "united",
 )
 DELETED = "deleted"
 ALL = 0
@@ -90,7 +91,8 @@ class QueryInput:
     """A stream with its window, or a static table, under the name that it has in the query.
 
     `kind` is RANGE or TUMBLE with a `length` in microseconds, UNBOUNDED, STATIC for a table, WINDOWED where the windows of the
-    results are the only ones, or PASSING for the only stream of a query whose rows are results as they come: none of them is kept.
+    results are the only ones, PASSING for the only stream of a query whose rows are results as they come: none of them is kept; or UNITED
+    for what a part of a UNION ALL reads, whose rows become those of the union as `shown` says, over bare columns.
     `where` are the conditions that read this input alone, over its bare columns, in normal order.
     Where many queries are computed as one, `sets` says which rows each of them takes, and `pool` who they are.
     """
@@ -102,6 +104,7 @@ class QueryInput:
     where: tuple[Expr, ...] = ()
     sets: tuple[Chosen, ...] = ()
     pool: str = ""
+    shown: tuple[Output, ...] = ()
 
     @property
     def is_stream(self) -> bool:
@@ -244,6 +247,11 @@ class Query:
         return any(i.kind == PASSING for i in self.inputs)
 
     @property
+    def unites(self) -> bool:
+        """Whether it is a UNION ALL: a stream that is made of the rows of others where these arrive, and nothing is kept or given out."""
+        return any(i.kind == UNITED for i in self.inputs)
+
+    @property
     def slot(self) -> int:
         """The widest slot that every window and the distance of two instants are a whole number of."""
         return gcd(self.every or 0, self.grain or 0, *(i.length or 0 for i in self.inputs))
@@ -282,7 +290,7 @@ def window_text(given: QueryInput) -> str:
     '[RANGE 1 hour]'
     """
     length = f" {duration_text(given.length)}" if given.length is not None else ""
-    return f"[{given.kind.upper()}{length}]" if given.kind not in (STATIC, PASSING) else ""
+    return f"[{given.kind.upper()}{length}]" if given.kind not in (STATIC, PASSING, UNITED) else ""
 
 
 def joined_name(alias: str, column: str) -> str:

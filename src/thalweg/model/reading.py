@@ -26,6 +26,7 @@ def _columns(query: Query, number: int) -> frozenset[str]:
     named = {c.name for c in refs if c.input == number}
     return frozenset(named).union(
         *(e.columns for a in query.aggregates if a.input == number for e in a.call.exprs),
+        *(o.expr.columns for o in query.inputs[number].shown),
         _judged(query, number),
     )
 

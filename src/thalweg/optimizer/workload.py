@@ -224,7 +224,7 @@ def advance(
     frontiers = with_frontiers(nested, frontiers)
     begins = _begins(nested, tops)
     again = frozenset((*replan, *(i.name for q in queries if q.name in replan for i in all_nested((q,)))))
-    asked = (tuple(streams), tuple(relations), (*nested, *queries))
+    asked = (tuple(streams), tuple(relations), (*(q for q in nested if not q.unites), *queries))
     draft = Draft(*asked, planner, old, begins, frontiers, again, places or {})
     for _, stage in STAGES:
         draft = stage(draft)

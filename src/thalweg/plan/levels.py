@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from thalweg.model.query import Query
 from thalweg.plan.nodes import Emission, Plan
 
 
@@ -16,8 +17,15 @@ def levels_of(plan: Plan) -> dict[str, int]:
     found: dict[str, int] = {}
     for query in plan.asked:
         found[query.name] = max((arrivals.get(s, 0) for s in query.streams), default=0)
-        arrivals[query.name] = found[query.name] + (1 if query.every is None else 2)
+        arrivals[query.name] = found[query.name] + _later(query)
     return found
+
+
+def _later(query: Query) -> int:
+    """The levels that results take to arrive; rows of a union are there as soon as those that they are made of."""
+    if query.unites:
+        return 0
+    return 1 if query.every is None else 2
 
 
 def last_stage(plan: Plan) -> int:

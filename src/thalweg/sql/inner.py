@@ -36,13 +36,13 @@ class Inner:
 def inner_of(query: Query, times: Mapping[str, str]) -> Inner:
     """A query as another one reads it. What it calls as windows' columns are called gets another name: these are the outer one's own."""
     taken = {o.name.lower() for o in query.outputs}
-    names = {o.name: _free(o.name, taken) for o in query.outputs}
+    names = {o.name: free_name(o.name, taken) for o in query.outputs}
     outputs = tuple(Output(names[o.name], o.expr) for o in query.outputs)
     made = nested(replace(query, outputs=outputs), times)
     return Inner(made, results_of(made), names)
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
     """A name that no column of a window has, and no event time of a result."""
     if name.lower() not in (*WINDOW_COLUMNS, "window", RESULT_TIME):
         return name

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
+from thalweg.model.nesting import RESULT_TIME
 from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.builder import unwrapped
 from thalweg.sql.inner import ENDS, STARTS, Inner
@@ -36,14 +37,16 @@ def check_times(source: Source, select: exp.Select, part: Part) -> None:
             "a window of an inner query's results goes with GROUP BY",
             "group by window_start, window_end",
         )
-    shown = {shown.lower() for shown, stored in inner.columns.items() if stored in inner.columns_of(ENDS)}
+    times = inner.columns_of(ENDS) | {RESULT_TIME}
+    shown = {shown.lower() for shown, stored in inner.columns.items() if stored in times}
     for holder in [part.node, *(n for n in select.walk() if isinstance(n, WindowCall))]:
         named = holder.args.get("time")
         if named is None:
             continue
         if not isinstance(named, exp.Column) or named.name.lower() not in (*shown, TIME):
             hint = f"write {next(iter(sorted(shown)), 'TUMBLE and a length alone')}"
-            message = f"{source.written(named)} is not the event time of {part.alias}, which is the end of its windows"
+            which = "that of what is united" if inner.query.unites else "the end of its windows"
+            message = f"{source.written(named)} is not the event time of {part.alias}, which is {which}"
             raise source.at(named, message, hint)
         holder.set("time", None)
 

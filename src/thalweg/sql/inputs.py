@@ -41,9 +41,16 @@ class Known:
 
     def add(self, query: Query) -> Inner:
         """One more query whose results are read."""
+        return self.read(inner_of(query, self.times(query)))
+
+    def read(self, inner: Inner) -> Inner:
+        """One more inner query."""
+        return self.within.setdefault(inner.stream.name, inner)
+
+    def times(self, query: Query) -> dict[str, str]:
+        """The event-time columns of the streams that a query may read."""
         streams = (*self.streams.values(), *(i.stream for i in self.within.values()))
-        found = inner_of(query, {s.name: s.time for s in (*streams, *map(results_of, query.nested))})
-        return self.within.setdefault(found.stream.name, found)
+        return {s.name: s.time for s in (*streams, *map(results_of, query.nested))}
 
     def stream(self, source: Source, table: exp.Table) -> Stream:
         """The stream that a reference names."""

@@ -16,6 +16,7 @@ from thalweg.model.nesting import RESULT_TIME
 from thalweg.model.query import Query
 from thalweg.model.stream import Stream
 from thalweg.sql.aggregates import groups_rows
+from thalweg.sql.inner import Inner
 from thalweg.sql.inner_windows import (
     check_times,
     has_window,
@@ -29,6 +30,7 @@ from thalweg.sql.over import conditions_of, has_over
 from thalweg.sql.plain import check_plain, check_reference, is_computed
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source, Span, placed, span_of
+from thalweg.sql.unions import union_of
 from thalweg.sql.window_tables import without_table_windows
 
 DEEPEST = 100
@@ -64,8 +66,7 @@ def is_nested(select: exp.Select, named: Named) -> bool:
 
 def unnested(source: Source, select: exp.Select, known: Known, named: Named, depth: int = 0) -> exp.Select:
     """A SELECT that reads streams and tables only; the tree that is given is changed."""
-    if depth > DEEPEST:
-        raise source.at(select, "the query is nested too deeply", "take it apart")
+    _check_depth(source, select, depth)
     named = {**named, **_common(source, select, named)}
     select = without_table_windows(source, select)
     if all(_nested(source, node, named) is None for node in _inputs(select)):
@@ -85,7 +86,7 @@ def unnested(source: Source, select: exp.Select, known: Known, named: Named, dep
     return select
 
 
-def _common(source: Source, select: exp.Select, named: Named) -> dict[str, Nested]:
+def _common(source: Source, select: exp.Query, named: Named) -> dict[str, Nested]:
     """The common table expressions of a SELECT, each over those before it; they are taken out of it."""
     found: dict[str, Nested] = {}
     if (with_ := select.args.get("with_")) is None:
@@ -120,6 +121,8 @@ def _part(source: Source, node: exp.Expr, known: Known, named: Named, depth: int
     read."""
     if (inner := _nested(source, node, named)) is None:
         return _base(source, node, known) if isinstance(node, exp.Table) else Part(node, node.alias_or_name)
+    if isinstance(inner.node, exp.SetOperation):
+        return _united(source, node, inner, inner.node.copy(), known, depth)
     if is_computed(inner.node):
         return _results(source, node, inner, known, depth)
     place = (span_of(node) or (0, 1)) if inner.view else None
@@ -161,8 +164,7 @@ def _only_chooses(select: exp.Select, node: exp.Expr) -> bool:
 
 def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth: int) -> Part:
     """The results of a SELECT as a stream, in the place of it."""
-    if depth > DEEPEST:
-        raise source.at(node, "the query is nested too deeply", "take it apart")
+    _check_depth(source, node, depth)
     check_reference(source, node)
     query = inner.query
     if query is None:
@@ -171,7 +173,26 @@ def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth:
         raise source.at(
             node, "a query over changes is not supported", "leave out EMIT CHANGES in what is read"
         )
-    found = known.add(query)
+    return _read(node, known.add(query))
+
+
+def _united(
+    source: Source, node: exp.Expr, inner: Nested, union: exp.SetOperation, known: Known, depth: int
+) -> Part:
+    """The rows of a UNION ALL as a stream, in the place of it."""
+    _check_depth(source, node, depth)
+    check_reference(source, node)
+    named = {**inner.named, **_common(inner.source, union, inner.named)}
+    return _read(node, known.read(union_of(inner.source, union, known, named)))
+
+
+def _check_depth(source: Source, node: exp.Expr, depth: int) -> None:
+    if depth > DEEPEST:
+        raise source.at(node, "the query is nested too deeply", "take it apart")
+
+
+def _read(node: exp.Expr, found: Inner) -> Part:
+    """What is computed before, as a stream in the place of a node of FROM."""
     alias = node.alias or (node.name if isinstance(node, exp.Table) else "subquery")
     more = {key: node.args[key] for key in ("window", "time") if node.args.get(key) is not None}
     table = exp.Table(

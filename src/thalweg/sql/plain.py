@@ -36,13 +36,6 @@ def check_plain(outer: Source, node: exp.Expr, source: Source, query: exp.Expr) 
     inside, where = source == outer, "a view" if node is query else "FROM"
     if node is not query:
         check_reference(outer, node)
-    if isinstance(query, exp.SetOperation):
-        span = query.meta.get("keyword") if inside else None
-        raise outer.error(
-            f"{query.key.upper()} in {where} is not supported",
-            span or span_of(node) or (0, 1),
-            "write a query for each part",
-        )
     if not isinstance(query, exp.Select):
         raise outer.at(node, f"parentheses in {where} hold a SELECT", "write the names without them")
     for key, value in query.args.items():

@@ -47,9 +47,6 @@ SOURCES: dict[type[exp.Expr], str] = {
 
 def refuse_unsupported(source: Source, query: exp.Query) -> exp.Select:
     """The query as a plain SELECT, or an error that names what else it has."""
-    if isinstance(query, exp.SetOperation):
-        span = query.meta.get("keyword") or span_of(query) or (0, 1)
-        raise source.error(f"{query.key.upper()} is not supported", span, "write two queries")
     if not isinstance(query, exp.Select):
         raise source.at(
             query, f"{SOURCES.get(type(query), query.key)} is not supported here", "write a plain SELECT"

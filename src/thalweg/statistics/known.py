@@ -199,6 +199,10 @@ class Known:
 
     def _rate_of_results(self, query: Query) -> Figure:
         """Results per second of a nested query: groups of each instance or instant; of joined rows nothing is known before they come."""
+        if query.unites:
+            found = [(self.rate(i.source), self.share_of(i.source, i.where)) for i in query.inputs]
+            origin = max((f.origin for pair in found for f in pair), key=list(Origin).index)
+            return Figure(sum(rate.value * share.value for rate, share in found), origin)
         if query.windows:
             keys = self.group(group_of(query)).keys
             return Figure(sum(keys.value * 1e6 / w.window.slide for w in query.windows), keys.origin)
@@ -302,7 +306,7 @@ def key_sides(query: Query) -> tuple[Fragment, ...]:
 def sides_to_sample(queries: Iterable[Query]) -> tuple[Fragment, ...]:
     """All that is asked of a sample, each once."""
     found: dict[str, Fragment] = {}
-    for q in queries:
+    for q in (q for q in queries if not q.unites):
         sides = (
             (group_side(group_of(q)),)
             if q.windows

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.expr.quoting import identifier
 from thalweg.model.nesting import RESULT_TIME
 from thalweg.model.query import Query
 from thalweg.model.stream import Column, Stream
-from thalweg.testing.reference import frontier, reference
+from thalweg.testing.reference import connect, frontier, load_rows, reference
 from thalweg.testing.reference_joins import NONE, Batches, reference_join
 
 
@@ -31,6 +32,8 @@ class Data:
 def reference_any(query: Query, data: Data, until: int | None = None) -> pa.Table:
     """The result of any query once all batches were read."""
     whole = with_results(query, data)
+    if query.unites:
+        return reference_union(query, whole)
     if query.windows:
         batches = [b[query.stream] for b in whole.batches if query.stream in b]
         return reference(query, whole.streams[query.stream], batches, whole.begins.get(query.stream), until)
@@ -57,6 +60,24 @@ def with_results(query: Query, data: Data) -> Data:
     return data
 
 
+def reference_union(query: Query, data: Data) -> pa.Table:
+    """The rows of a union: of each stream those that are not late and satisfy the conditions, shown in the same columns."""
+    with connect() as db:
+        for n, part in enumerate(query.inputs):
+            load_rows(
+                db,
+                f"part{n}",
+                data.streams[part.source],
+                [b[part.source] for b in data.batches if part.source in b],
+            )
+        parts = [
+            f"SELECT {', '.join(f'{o.sql} AS {identifier(o.name)}' for o in part.shown)} FROM part{n}"
+            f" WHERE {' AND '.join(['NOT __late', '__ts IS NOT NULL', *(f'({c.sql})' for c in part.where)])}"
+            for n, part in enumerate(query.inputs)
+        ]
+        return db.sql(" UNION ALL ".join(parts)).to_arrow_table()
+
+
 def _frontier(query: Query, data: Data) -> int | None:
     found = [frontier(data.streams[s], [b[s] for b in data.batches if s in b]) for s in query.streams]
     return None if None in found else min(f for f in found if f is not None)
@@ -75,5 +96,7 @@ def _begin(query: Query, begins: Mapping[str, int]) -> int | None:
             for w in query.windows
         ]
         return max(ends)
+    if query.unites:
+        return max(b for _, b in found)
     first = max(b + (1 if i.length is None else i.length) for i, b in found)
     return first if query.every is None else (-(-first // query.every) - 1) * query.every

@@ -92,6 +92,19 @@ def test_equal_inner_queries_are_one() -> None:
     assert first.nested == second.nested
 
 
+def test_a_union_is_a_stream_of_its_parts() -> None:
+    union = "SELECT auction, at FROM bid WHERE price > 3 UNION ALL (SELECT Seller, at FROM auction UNION ALL SELECT NULL, at FROM bid)"
+    found = joined(
+        f"SELECT u.auction, COUNT(*) AS n FROM ({union}) AS u GROUP BY auction, window(at, '1 day')"
+    )
+    (union_of_three,) = found.nested
+    assert found.stream == union_of_three.name and union_of_three.unites
+    assert [i.source for i in union_of_three.inputs] == ["bid", "auction", "bid"]
+    assert [[o.type for o in i.shown] for i in union_of_three.inputs] == [["BIGINT", "TIMESTAMP"]] * 3
+    assert [o.name for o in union_of_three.outputs] == ["auction", "event_time"]
+    assert joined(union).nested == found.nested, "whoever reads it"
+
+
 def test_inner_queries_that_never_forget_are_their_own() -> None:
     counts = "SELECT auction, COUNT(*) AS n FROM bid [UNBOUNDED] GROUP BY auction EVERY 1 HOUR"
     first = joined(f"SELECT n FROM ({counts}) x")
@@ -111,7 +124,10 @@ BAD = [
     ("SELECT n FROM (SELECT auction, COUNT(*) AS n FROM bid [RANGE 1 DAY] GROUP BY auction EVERY 1 HOUR EMIT CHANGES) x", "a query over changes is not supported", "(SELECT", "leave out EMIT CHANGES"),
     ("SELECT auction FROM (SELECT DISTINCT auction FROM bid) x", "SELECT DISTINCT in FROM is not supported", "DISTINCT", "group by the columns"),
     ("SELECT auction FROM (SELECT auction FROM bid LIMIT 3) x", "LIMIT in FROM is not supported", "LIMIT 3", "results are a stream"),
-    ("SELECT auction FROM (SELECT auction FROM bid UNION ALL SELECT id FROM auction) x", "UNION in FROM is not supported", "UNION", "write a query for each part"),
+    ("SELECT auction FROM (SELECT auction FROM bid UNION SELECT id FROM auction) x", "UNION is not supported", "UNION", "write UNION ALL"),
+    ("SELECT auction FROM (SELECT auction FROM bid UNION ALL SELECT id FROM person) x", "person is a table, not a stream", "person", "join a stream"),
+    ("SELECT x.auction FROM (SELECT auction, at FROM bid UNION ALL SELECT id, TIMESTAMP '2024-01-01 00:00:00' FROM auction) x GROUP BY x.auction, window(at, '1 day')", "at is not the event time of x, which is that of what is united", "at", "write TUMBLE"),
+    ("SELECT auction FROM (SELECT auction, COUNT(*) AS n FROM bid [RANGE 1 DAY] GROUP BY auction EVERY 1 HOUR EMIT CHANGES UNION ALL SELECT id, 1 FROM auction) x", "a union of changes is not supported", "auction, COUNT(*)", "leave out EMIT CHANGES"),
     ("SELECT auctin FROM (SELECT auction FROM bid) x", "unknown column auctin", "auctin", "did you mean auction?"),
     ("SELECT price FROM (SELECT auction FROM bid) x", "unknown column price", "price", "columns of x are: auction"),
     ("SELECT auction FROM (SELECT auction FROM bid) x WHERE x.price > 3", "unknown column x.price", "x.price", "columns of x are: auction"),

@@ -13,7 +13,7 @@ from thalweg.compile.lifts import cells_table, lift_sql, lookup_of, set_columns
 from thalweg.compile.windows import EmissionStep, WindowCrew, bundled, emission_steps, inline, window_crews
 from thalweg.connectors.shared import Part
 from thalweg.engine.task import Task
-from thalweg.model.query import Query
+from thalweg.model.query import Query, QueryInput
 from thalweg.plan.core import core
 from thalweg.plan.graph import cut_anew
 from thalweg.plan.grid import Split
@@ -43,7 +43,7 @@ class Compiled:
     emissions run in one statement with others; readers: the same by the node that they compute. lifted: the fragments of a stream; sets:
     the query-sets that they need of each row. parts: of the rows of a pool's join, what each query takes. crews: which aggregates over
     joins are finished in one statement; finished: those that are by themselves. window_crews: the same for windows. cells: by stream, the
-    tables in which rows find their cells.
+    tables in which rows find their cells. united: by stream, the unions that its rows become part of, each with how.
     """
 
     plan: Plan
@@ -60,6 +60,7 @@ class Compiled:
     window_crews: tuple[tuple[WindowCrew, dict[str, Part]], ...]
     finished: tuple[str, ...]
     cells: dict[str, dict[str, pa.Table]]
+    united: dict[str, list[tuple[str, QueryInput]]]
 
     @cached_property
     def last(self) -> int:
@@ -113,7 +114,16 @@ def compile_plan(plan: Plan) -> Compiled:
             stream: {cells_table(f): lookup_of(f).table for f in fragments if f.celled}
             for stream, fragments in lifted.items()
         },
+        united=_united(plan),
     )
+
+
+def _united(plan: Plan) -> dict[str, list[tuple[str, QueryInput]]]:
+    found: dict[str, list[tuple[str, QueryInput]]] = {}
+    for union in (q for q in plan.asked if q.unites):
+        for part in union.inputs:
+            found.setdefault(part.source, []).append((union.name, part))
+    return found
 
 
 def _crews(plan: Plan) -> tuple[Crew, ...]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.compile.lifts import heavy_sql, statistics_sql
+from thalweg.compile.unions import united_sql
 from thalweg.connectors.base import sink_at
 from thalweg.connectors.inbox import check_left
 from thalweg.connectors.reading.footers import Facts, check_footers, may_misfit
@@ -29,7 +30,7 @@ from thalweg.engine.kernel.sifting import Sifted, sifted
 from thalweg.engine.task import Control, Made, SideCount, StreamFacts, Task, Trouble
 from thalweg.errors import DataError
 from thalweg.model.nesting import all_nested
-from thalweg.model.query import Query
+from thalweg.model.query import Query, QueryInput
 from thalweg.model.reading import columns_judged, columns_read
 from thalweg.model.stream import Column, Stream
 from thalweg.plan.nodes import Fragment
@@ -151,7 +152,7 @@ class StreamIngest:
         """Scan a source: counts, late rows, and every fragment's partial aggregates. Footers that say enough save a pass."""
         started = time.perf_counter()
         with blaming(self._pooled):
-            self._scan(source, known is not None, paths)
+            scanned = self._scan(source, known is not None, paths)
         on_time = known is not None and known.low >= self.frontier
         rows, top, late, untimed = (
             (known.rows, known.top, 0, 0) if known is not None and on_time else self._counts()
@@ -159,27 +160,25 @@ class StreamIngest:
         if untimed:
             check_times(self.stream, paths)
         self._time(f"scan {self.stream.name}", rows, started)
-        for name, table in self.plan.cells.get(self.stream.name, {}).items():
-            keep(name, table)
-        for fragment in self.fragments:
-            with blaming(self.plan.plan.queries_of(fragment.id)):
-                self._lift(fragment, rows)
+        self._lift_all(self.stream.name, rows)
         if late:
             with blaming(dict.fromkeys(name for names in self.conditions.values() for name in names)):
                 self._late_rows(source)
+        for union, part in self.plan.united.get(self.stream.name, ()):
+            self._unite(union, part, scanned)
         f = self.facts
         highest = max((t for t in (f.top, top) if t is not None), default=None)
         self.facts = replace(
             f, rows=f.rows + rows, late=f.late + late, untimed=f.untimed + untimed, top=highest
         )
 
-    def _scan(self, source: str, near: bool, paths: Sequence[str]) -> None:
-        """A view where the rows are read once from a columnar file; a table where they would be parsed again and again."""
+    def _scan(self, source: str, near: bool, paths: Sequence[str]) -> str:
+        """A view where the rows are read once from a columnar file; a table where they would be parsed again and again. Returns its rows."""
         rows = scan_sql(self.stream, source, self._scanned(paths), near)
         if (
             self.task.scan == "table"
             or self.stream.format != "parquet"
-            or len(self.fragments) > 1
+            or len(self.fragments) + len(self.plan.united.get(self.stream.name, ())) > 1
             or self._is_apart(paths)
         ):
             if sets := self.plan.sets.get(self.stream.name):
@@ -188,6 +187,29 @@ class StreamIngest:
             run("DROP TABLE IF EXISTS scan_values")
             rows = "SELECT * FROM scan_rows"
         run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
+        return rows
+
+    def _unite(self, union: str, part: QueryInput, scanned: str) -> None:
+        """Lift rows as those of a union that they are part of, and of the unions that this is part of."""
+        rows, fragments = united_sql(part, scanned, self.frontier), self.plan.lifted.get(union, [])
+        if fragments:
+            with blaming(dict.fromkeys(n for f in fragments for n in self.plan.plan.queries_of(f.id))):
+                count = self._scan_united(union, rows, fragments)
+            self._lift_all(union, count)
+        for other, its_part in self.plan.united.get(union, ()):
+            self._unite(other, its_part, rows)
+
+    def _scan_united(self, union: str, rows: str, fragments: Sequence[Fragment]) -> int:
+        """Rows of a union in the place of the stream's; how many, where that is asked."""
+        sets = self.plan.sets.get(union)
+        if len(fragments) > 1 or sets:
+            run(
+                f"CREATE OR REPLACE TEMP TABLE united AS SELECT {', '.join(['*', *([sets] if sets else [])])} FROM ({rows})"
+            )
+            rows = "SELECT * FROM united"
+        run(f"CREATE OR REPLACE TEMP VIEW scan AS {rows}")
+        looked = self.task.look and any(f.counted for f in fragments)
+        return int(run("SELECT count(*) FROM scan")[0][0]) if looked else 0
 
     def _values(self, rows: str) -> str:
         """Rows of which query-sets are computed: out of the reach of Parquet's statistics where a float decides."""
@@ -237,6 +259,14 @@ class StreamIngest:
             f'SELECT count(*), max("__time"), {late}, count(*) FILTER (WHERE "__time" IS NULL) FROM scan'
         )[0]
         return int(row[0]), row[1], int(row[2]), int(row[3])
+
+    def _lift_all(self, stream: str, rows: int) -> None:
+        """Every fragment of the rows that are scanned: the stream's, or those of a union."""
+        for name, table in self.plan.cells.get(stream, {}).items():
+            keep(name, table)
+        for fragment in self.plan.lifted.get(stream, ()):
+            with blaming(self.plan.plan.queries_of(fragment.id)):
+                self._lift(fragment, rows)
 
     def _lift(self, fragment: Fragment, rows: int) -> None:
         started = time.perf_counter()
