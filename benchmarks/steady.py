@@ -24,7 +24,8 @@ from benchmarks import report
 from benchmarks.engines import progress
 from benchmarks.runner import workspace
 from benchmarks.spec import Batch
-from benchmarks.steady_workload import LONGEST, SQL, batches, member
+from benchmarks.steady_workload import LONGEST, QUERIES, batches, member
+from benchmarks.steady_workload import STREAMS as DECLARED
 from thalweg.api.handle import QueryHandle
 from thalweg.api.session import Session
 from thalweg.api.status import FragmentStatus, read_status
@@ -154,7 +155,7 @@ def measure(root: Path, files: int, interval: float, console: Console) -> Ran:
     fed = list(batches(files, RATE, SPAN))
     events = sum(rows.num_rows for b in fed for rows in b.values())
     with Session(root / "session", master="local[2]", settings={"trigger": str(TRIGGER)}) as session:
-        session.sql(placed_sql(SQL, root / "in"))
+        session.sql(placed_sql(DECLARED, root / "in") + QUERIES)
         write_tables(root / "in", {"member": member()})
         for name in STREAMS:
             write_batches(root / "ready" / name, session.catalog.streams[name], [b[name] for b in fed])

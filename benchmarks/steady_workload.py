@@ -14,7 +14,7 @@ STREAMS = """
 CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, at TIMESTAMP) WITH (time = 'at', watermark = '1 second');
 CREATE STREAM auction (id BIGINT, seller BIGINT, category BIGINT, at TIMESTAMP) WITH (time = 'at', watermark = '1 second');
 CREATE STREAM person (id BIGINT, state STRING, at TIMESTAMP) WITH (time = 'at', watermark = '1 second');
-CREATE TABLE member (id BIGINT, level STRING);
+CREATE TABLE member (id BIGINT, level STRING) WITH (format = 'parquet');
 """
 QUERIES = f"""
 CREATE QUERY {ROWS} AS

@@ -7,12 +7,12 @@ from textwrap import wrap
 
 from thalweg.explain.model import JoinView
 from thalweg.explain.words import counted, joined, listed, number, ratio
+from thalweg.model.settings import EVALUATIONS
 from thalweg.optimizer.join_plans import Considered
 
 MOST = 13
 """Plans that are shown unless all are asked for."""
 
-LATE = "LAP snapshot"
 CLEARLY = 0.995
 """What a plan may cost of another at most to be said to cost less."""
 HEADS = ("ms/s", "of best", "state rows", "bytes", "of best", "pairs/s", "of best")
@@ -64,7 +64,7 @@ def _same(a: Considered, b: Considered) -> bool:
 
 def plan_text(plan: Considered) -> str:
     """A plan's name in short."""
-    return plan.choice.name.replace(" by nested loops", ", loops")
+    return plan.choice.plain + (", loops" if plan.choice.method == "loop" else "")
 
 
 def _named(view: JoinView, plan: Considered) -> str:
@@ -150,7 +150,9 @@ def _won(view: JoinView) -> str:
     best, *others = view.plans
     if not others:
         return f"{plan_text(best)} is the only plan left open"
-    other = next((p for p in others if p.choice.name.startswith(LATE)), others[0])
+    other = next(
+        (p for p in others if not any(p.choice.early) and p.choice.evaluate == EVALUATIONS[0]), others[0]
+    )
     term, gain = most_saved(best, other)
     was, now = (dict(p.estimate.terms).get(term, 0.0) for p in (other, best))
     part = ratio(best.estimate.nanos, other.estimate.nanos)

@@ -230,8 +230,7 @@ def run_title(run: JoinRun) -> str:
     """A plan by its name and by how partners are found."""
     if run.join.asked.passes and len(run.sides) == 1:
         return "rows"
-    name = run.choice.name.removesuffix(" by nested loops")
-    return f"{name if run.join.evaluate != 'rows' else 'rows'} by {'nested loops' if run.join.method == 'loop' else 'hash join'}"
+    return f"{run.choice.plain if run.join.evaluate != 'rows' else 'rows'} by {'nested loops' if run.join.method == 'loop' else 'hash join'}"
 
 
 def span_text(view: JoinView, run: JoinRun) -> str:

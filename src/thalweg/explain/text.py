@@ -24,6 +24,7 @@ from thalweg.explain.words import (
     listed,
     number,
     share_text,
+    short_name,
     short_names,
 )
 from thalweg.optimizer.traits import Traits
@@ -118,7 +119,7 @@ def _steps(view: PlanView) -> Iterator[str]:
         steps = [s for s in view.steps if s.stage == stage]
         yield from [f"{INDENT}stage {stage}: {words}"] if steps else []
         for s in steps:
-            yield from _indented([f"{s.action} {short_names(s.of, view.digits)}: {s.about}"], 2)
+            yield from _indented([f"{s.action} {short_name(s.of, view.digits)}: {s.about}"], 2)
             yield from _indented(short_names(s.sql, view.digits).splitlines(), 3)
 
 

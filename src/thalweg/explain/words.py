@@ -7,7 +7,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from textwrap import wrap
 
-from thalweg.expr.quoting import readable
+from sqlglot import tokenize
+from sqlglot.tokenizer_core import TokenType
+
+from thalweg.expr.quoting import identifier, readable
 from thalweg.expr.wording import worded
 from thalweg.model.query import Aggregate
 from thalweg.model.windows import Window, duration_text
@@ -189,18 +192,23 @@ def short_id(name: str) -> str:
     return f"{what}_{digits[:SHOWN]}"
 
 
-def short_names(sql: str, names: Collection[str]) -> str:
-    """SQL with the short form of some names, whatever stands before them; of each of `names` the digits are known.
-
-    >>> short_names('FROM "all_bid_0123456789abcdef" WHERE "x_0"', ["0123456789abcdef"])
-    'FROM "all_bid_012345" WHERE "x_0"'
-    """
-    return "_".join(_short_piece(piece, names) for piece in sql.split("_"))
+def short_name(name: str, meanings: Collection[str]) -> str:
+    """The short form of a name that ends in one of these digits, whatever stands before them; any other name as it is."""
+    return short_id(name) if name.rpartition("_")[2] in meanings else name
 
 
-def _short_piece(piece: str, names: Collection[str]) -> str:
-    digits, quote, rest = piece.partition('"')
-    return f"{digits[:SHOWN]}{quote}{rest}" if digits in names else piece
+def short_names(sql: str, meanings: Collection[str]) -> str:
+    '''SQL with the short form of its identifiers; texts and all else stay as they are.
+
+    >>> print(short_names("""SELECT '"b_0123456789abcdef"' FROM "all_b_0123456789abcdef" WHERE x""", ["0123456789abcdef"]))
+    SELECT '"b_0123456789abcdef"' FROM "all_b_012345" WHERE x
+    '''
+    written, at = "", 0
+    for token in tokenize(sql, read="duckdb"):
+        if token.token_type == TokenType.IDENTIFIER:
+            written += sql[at : token.start] + identifier(short_name(token.text, meanings))
+            at = token.end + 1
+    return written + sql[at:]
 
 
 def cut(text: str, width: int) -> str:

@@ -30,11 +30,14 @@ class JoinChoice:
     order: Order = ()
 
     @property
-    def name(self) -> str:
+    def plain(self) -> str:
         """The plan as the papers call it, with its evaluation."""
-        return f"{plan_name(self.early)} {self.evaluate}" + (
-            " by nested loops" if self.method == "loop" else ""
-        )
+        return f"{plan_name(self.early)} {self.evaluate}"
+
+    @property
+    def name(self) -> str:
+        """The same, with how partners are found where that is not by hash."""
+        return self.plain + (" by nested loops" if self.method == "loop" else "")
 
 
 @dataclass(frozen=True)

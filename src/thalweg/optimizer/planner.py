@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
 
+from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.errors import UsageError
 from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query
+from thalweg.model.settings import EVALUATIONS as NAMES
 from thalweg.model.settings import FEATURES, Config
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
@@ -241,7 +243,8 @@ def _wished(config: Config) -> str:
 
 def _no_plan_hint(query: Query, config: Config) -> str:
     if not may_evaluate(query, config.evaluate):
-        return "delta takes COUNT, SUM and AVG of exact numbers; use snapshot or expiry"
+        others = [name for name in NAMES if may_evaluate(query, name)]
+        return f"{config.evaluate} takes {EVALUATIONS[config.evaluate].takes}; use {' or '.join(others)}"
     if config.join == "hash" and not may_hash(query):
         return "no column of one input is equated with one of another; use loop"
     return f"it has {len(query.inputs)} inputs: use LAP, or EAP with {len(query.inputs)} digits"

@@ -366,10 +366,6 @@ class Plan:
         """The fragment of an id."""
         return self._fragments[id]
 
-    def sub_join(self, id: str) -> SubJoin:
-        """The sub-join of an id."""
-        return next(s for s in self.subs if s.id == id)
-
     def node(self, id: str) -> Fragment | Derived:
         """What has window instances under an id."""
         return self._nodes[id]

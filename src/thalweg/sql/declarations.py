@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from thalweg.model.durations import parse_duration
@@ -85,6 +85,11 @@ class Declaration:
     columns: tuple[ColumnSyntax, ...]
     options: tuple[OptionSyntax, ...]
     span: Span
+
+    def given(self, options: Mapping[str, str]) -> Declaration:
+        """The same with more options, as if they stood at its name."""
+        more = (OptionSyntax(key, value, self.span, self.span) for key, value in options.items())
+        return replace(self, options=(*more, *self.options))
 
 
 def stream(source: Source, declared: Declaration) -> Stream:

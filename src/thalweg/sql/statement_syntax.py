@@ -36,9 +36,8 @@ _STREAM = (
     "CREATE STREAM bid (price BIGINT, at TIMESTAMP) WITH (format = 'parquet', path = 'data/bid', time = 'at')"
 )
 _TABLE = "CREATE TABLE person (id BIGINT, name STRING) WITH (format = 'csv', path = 'data/person.csv')"
-_QUERY = (
-    "CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
-)
+_TOP = "QUERY top AS SELECT auction, MAX(price) AS price FROM bid GROUP BY auction, TUMBLE '1 minute'"
+_QUERY = f"CREATE {_TOP}"
 _JOIN = "SELECT a.kind, COUNT(*) AS n FROM bid b [RANGE 1 HOUR], auction a [RANGE 1 DAY] WHERE b.auction = a.id GROUP BY a.kind EVERY 1 DAY"
 _QUERIES = ("CREATE", "ALTER", "SELECT", "FROM", "WITH", "EXPLAIN")
 EXAMPLES = {
@@ -49,7 +48,7 @@ EXAMPLES = {
     ("SELECT",): _QUERY,
     ("FROM",): _QUERY,
     ("WITH",): _QUERY,
-    ("ALTER",): _QUERY.replace("CREATE", "ALTER"),
+    ("ALTER",): f"ALTER {_TOP}",
     ("DROP",): "DROP QUERY top",
     ("EXPLAIN",): "EXPLAIN QUERY top",
     ("SHOW",): "SHOW QUERIES",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.errors import TokenError
@@ -11,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from thalweg.errors import SqlError, UsageError
 from thalweg.model.stream import Relation, Stream
 from thalweg.sql import declarations
+from thalweg.sql.declarations import Declaration
 from thalweg.sql.dialect import Thalweg
 from thalweg.sql.history import history_option
 from thalweg.sql.inputs import MOST_INPUTS
@@ -108,9 +110,20 @@ class Explain:
 Statement = CreateStream | CreateTable | CreateView | CreateQuery | Explain | Drop | Show | SetOption
 
 
-def parse_script(text: str, origin: str = "") -> tuple[Statement, ...]:
-    """The statements of a script."""
-    return tuple(statement for statement, _ in placed_script(text, origin))
+def parse_script(
+    text: str, origin: str = "", left_out: Callable[[Declaration], Mapping[str, str]] | None = None
+) -> tuple[Statement, ...]:
+    """The statements of a script; `left_out` are options of its declarations that stand elsewhere."""
+    source = Source(text, origin)
+    parsed = _parsed(source)
+    if left_out is not None:
+        parsed = tuple(
+            replace(s, declaration=s.declaration.given(left_out(s.declaration)))
+            if isinstance(s, CreateSyntax)
+            else s
+            for s in parsed
+        )
+    return tuple(_statement(source, syntax) for syntax in parsed)
 
 
 def placed_script(text: str, origin: str = "") -> tuple[tuple[Statement, Span], ...]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
 
+from thalweg.expr.quoting import identifier
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream, View
 from thalweg.sql.binder import InferenceError, bind
+from thalweg.sql.declarations import Declaration
 from thalweg.sql.statements import CreateQuery, CreateStream, CreateTable, CreateView, parse_script
 from thalweg.sql.views import view_of
-from thalweg.testing.feeds import placed_sql
+from thalweg.testing.feeds import place
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,14 @@ class Bound:
 
 def bind_text(text: str, origin: str = "", directory: Path = Path("in")) -> Bound:
     """Bind every CREATE QUERY of a text to its CREATE STREAM statements, which read from folders in a directory."""
-    return bind_statements(placed_sql(text, directory), origin)
+    return bind_statements(text, origin, partial(place, directory))
 
 
-def bind_statements(text: str, origin: str = "") -> Bound:
+def bind_statements(
+    text: str, origin: str = "", left_out: Callable[[Declaration], Mapping[str, str]] | None = None
+) -> Bound:
     """Bind every CREATE QUERY of a text to its CREATE STREAM and CREATE TABLE statements."""
-    statements = parse_script(text, origin)
+    statements = parse_script(text, origin, left_out)
     streams = {s.stream.name: s.stream for s in statements if isinstance(s, CreateStream)}
     relations = {s.relation.name: s.relation for s in statements if isinstance(s, CreateTable)}
     views: dict[str, View] = {}
@@ -64,10 +69,7 @@ def bind_statements(text: str, origin: str = "") -> Bound:
 
 def infer(sql: str, columns: Mapping[str, str]) -> str:
     """The type of an expression over columns (name to type)."""
-    nulls = (
-        ", ".join(f'NULL::{kind} AS "{name.replace(_QUOTE, _QUOTE * 2)}"' for name, kind in columns.items())
-        or "1"
-    )
+    nulls = ", ".join(f"NULL::{kind} AS {identifier(name)}" for name, kind in columns.items()) or "1"
     try:
         found = _connection().execute(f"DESCRIBE SELECT {sql} FROM (SELECT {nulls})").fetchone()
     except duckdb.Error as error:
@@ -75,7 +77,6 @@ def infer(sql: str, columns: Mapping[str, str]) -> str:
     return str(found[1]) if found else ""
 
 
-_QUOTE = '"'
 _connections: list[duckdb.DuckDBPyConnection] = []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 
 from thalweg.errors import DataError
 from thalweg.model.query import Query
-from thalweg.model.stream import Relation, Stream
+from thalweg.model.stream import Column, Relation, Stream
 from thalweg.model.windows import duration_text
+from thalweg.sql.declarations import ColumnSyntax, Declaration
+from thalweg.sql.statements import parse_script
 from thalweg.testing.script import Batch, Expect, Line, Script, StaticRows, field_text
 
 _CLOCK = re.compile(r"\d+:\d\d:\d\d(\.\d+)?")
-_STREAM_OPTIONS = re.compile(r"(CREATE\s+STREAM\s+(`[^`]+`|\w+).*?\bWITH\s*\()", re.IGNORECASE | re.DOTALL)
-_TABLE = re.compile(r"(CREATE\s+TABLE\s+(`[^`]+`|\w+)(?:(?!\bWITH\b)[^;])*)(?=;|$)", re.IGNORECASE)
 _SPARK_NAMES = {"VARCHAR": "STRING", "INTEGER": "INT"}
 _FIRST_FILE = 1_000_000_000  # seconds since 1970: any time will do, for the order of the files alone counts
 
@@ -84,25 +84,20 @@ def _dated(text: str | None, kind: str) -> str | None:
     return f"1970-01-01 {text}" if text and kind.startswith("TIMESTAMP") and _CLOCK.fullmatch(text) else text
 
 
-def placed_sql(sql: str, directory: Path) -> str:
-    """The statements with a place for each stream: Parquet files in a folder of its name, each a micro-batch.
+def place(directory: Path, declared: Declaration) -> dict[str, str]:
+    """Options that say where a stream or a table is: Parquet files in a folder of its name, each a micro-batch; of a table that has no
+    path one Parquet file."""
+    if declared.kind == "STREAM":
+        return _in_files(directory, declared.name)
+    return {} if any(o.key == "path" for o in declared.options) else _in_one_file(directory, declared.name)
 
-    A table that is declared without WITH has its place in one Parquet file.
 
-    >>> placed_sql("CREATE STREAM s (at TIMESTAMP) WITH (time = 'at')", Path("in"))
-    "CREATE STREAM s (at TIMESTAMP) WITH (format = 'parquet', path = 'in/s', files_per_batch = 1, time = 'at')"
-    >>> placed_sql("CREATE TABLE t (x INT);", Path("in"))
-    "CREATE TABLE t (x INT) WITH (format = 'parquet', path = 'in/t.parquet');"
-    """
+def _in_files(directory: Path, name: str) -> dict[str, str]:
+    return {"format": "parquet", "path": str(directory / name), "files_per_batch": "1"}
 
-    def place(found: re.Match[str]) -> str:
-        path = text_sql(str(directory / found[2].strip("`")))
-        return f"{found[1]}format = 'parquet', path = {path}, files_per_batch = 1, "
 
-    def place_table(found: re.Match[str]) -> str:
-        return f"{found[1]} WITH (format = 'parquet', path = {text_sql(str(_table_path(directory, found[2].strip('`'))))})"
-
-    return _TABLE.sub(place_table, _STREAM_OPTIONS.sub(place, sql))
+def _in_one_file(directory: Path, name: str) -> dict[str, str]:
+    return {"path": str(_table_path(directory, name))}
 
 
 def _table_path(directory: Path, name: str) -> Path:
@@ -110,17 +105,56 @@ def _table_path(directory: Path, name: str) -> Path:
 
 
 def write_tables(directory: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Write static tables, by name, where `placed_sql` says they are."""
+    """Write static tables, by name, where `place` says they are."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, rows in tables.items():
         pq.write_table(rows, _table_path(directory, name))
 
 
-def stream_sql(stream: Stream) -> str:
-    """The CREATE STREAM statement of a stream, without a place."""
-    columns = ", ".join(f"`{c.name}` {_SPARK_NAMES.get(c.type, c.type)}" for c in stream.columns)
+def placed_sql(sql: str, directory: Path) -> str:
+    """The declarations of a text with the places that `place` gives them.
+
+    >>> print(placed_sql("CREATE TABLE t (x INT) WITH (format = 'parquet');", Path("in")))
+    CREATE TABLE t (`x` INT) WITH (path = 'in/t.parquet', format = 'parquet');
+    """
+    found: list[Declaration] = []
+
+    def keep(declared: Declaration) -> dict[str, str]:
+        found.append(declared.given(place(directory, declared)))
+        return place(directory, declared)
+
+    parse_script(sql, left_out=keep)
+    return "\n".join(
+        _declared_sql(d.kind, d.name, _spark_columns(d.columns), ((o.key, o.value) for o in d.options))
+        for d in found
+    )
+
+
+def stream_sql(stream: Stream, directory: Path | None = None) -> str:
+    """The CREATE STREAM statement of a stream; with a directory its place is a folder there, each file a micro-batch."""
+    where = {} if directory is None else _in_files(directory, stream.name)
     watermark = duration_text(stream.delay) if stream.delay else "0 seconds"
-    return f"CREATE STREAM {stream.name} ({columns}) WITH (time = {text_sql(stream.time)}, watermark = {text_sql(watermark)})"
+    options = {**where, "time": stream.time, "watermark": watermark}
+    return _declared_sql("STREAM", stream.name, _spark_columns(stream.columns), options.items())
+
+
+def table_sql(name: str, columns: Sequence[Column], directory: Path) -> str:
+    """The CREATE TABLE statement of a table whose place is one Parquet file in a directory."""
+    return _declared_sql(
+        "TABLE", name, _spark_columns(columns), {"format": "parquet", **_in_one_file(directory, name)}.items()
+    )
+
+
+def _spark_columns(columns: Iterable[Column | ColumnSyntax]) -> Iterator[tuple[str, str]]:
+    return ((c.name, _SPARK_NAMES.get(c.type, c.type)) for c in columns)
+
+
+def _declared_sql(
+    kind: str, name: str, columns: Iterable[tuple[str, str]], options: Iterable[tuple[str, str]]
+) -> str:
+    listed = ", ".join(f"`{column}` {type_}" for column, type_ in columns)
+    given = ", ".join(f"{key} = {text_sql(value)}" for key, value in options)
+    return f"CREATE {kind} {name} ({listed}) WITH ({given});"
 
 
 def text_sql(value: str) -> str:

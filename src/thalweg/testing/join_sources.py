@@ -14,7 +14,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from thalweg.model.stream import Column, Relation, Stream
 from thalweg.model.windows import SECOND
-from thalweg.testing.feeds import placed_sql, stream_sql, table_lines, text_sql
+from thalweg.testing.feeds import stream_sql, table_lines, table_sql
 from thalweg.testing.fields import with_nulls
 from thalweg.testing.strategies import BEGINNINGS, NUDGES, UNITS, instant, rows_table
 
@@ -33,17 +33,10 @@ class JoinSources:
 
     def sql(self, directory: Path) -> str:
         """The statements that declare them, each with its place in a directory: `s0/` and so on, `r.parquet`."""
-        texts = [placed_sql(stream_sql(s), directory) for s in self.streams]
+        texts = [stream_sql(s, directory) for s in self.streams]
         if self.relation:
-            columns = (
-                stream_sql(Stream("r", self.relation.columns, ""))
-                .partition(" WITH ")[0]
-                .removeprefix("CREATE STREAM ")
-            )
-            texts.append(
-                f"CREATE TABLE {columns} WITH (format = 'parquet', path = {text_sql(str(directory / 'r.parquet'))})"
-            )
-        return "".join(f"{t};\n" for t in texts)
+            texts.append(table_sql("r", self.relation.columns, directory))
+        return "".join(f"{t}\n" for t in texts)
 
 
 @dataclass(frozen=True, repr=False)

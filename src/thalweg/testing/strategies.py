@@ -34,7 +34,7 @@ class WorkloadCase:
     def sql(self) -> str:
         """The statements that declare the streams and the queries q0, q1, ..."""
         creates = [f"CREATE QUERY q{i} AS {q};" for i, q in enumerate(self.queries)]
-        return "\n".join([*(f"{stream_sql(s)};" for s in self.streams), *creates])
+        return "\n".join([*map(stream_sql, self.streams), *creates])
 
     def script(self) -> str:
         """The case as a `.stream` script, to be kept as a file."""

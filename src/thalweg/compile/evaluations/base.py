@@ -69,10 +69,11 @@ class Moment:
 class Evaluation:
     """A way to evaluate a join.
 
-    words: what it does, for people. statements: about how many of them a batch takes. meetings: when inputs meet in a batch. work: what
-    that and all else costs. keeps: how many instants before the first that is not final the state that it keeps goes back to, None where
-    it keeps nothing itself. merges: whether what it keeps of one slot may be merged. asked_for: whether it is taken only if settings name
-    it. wants_merged: whether an aggregation set must have one row per columns and slot, so that it leaves as it entered.
+    words: what it does, for people. takes: what it may serve, likewise. statements: about how many of them a batch takes. meetings: when
+    inputs meet in a batch. work: what that and all else costs. keeps: how many instants before the first that is not final the state that
+    it keeps goes back to, None where it keeps nothing itself. merges: whether what it keeps of one slot may be merged. asked_for: whether
+    it is taken only if settings name it. wants_merged: whether an aggregation set must have one row per columns and slot, so that it
+    leaves as it entered.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Evaluation:
     merges: bool = False
     asked_for: bool = False
     wants_merged: bool = False
+    takes: str = "aggregates"
 
     @property
     def back(self) -> int:

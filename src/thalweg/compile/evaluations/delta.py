@@ -200,6 +200,7 @@ DELTA = Evaluation(
     meetings=_meetings,
     work=_work,
     serves=_serves,
+    takes="COUNT, SUM and AVG of exact numbers",
     keeps=1,
     wants_merged=True,
 )

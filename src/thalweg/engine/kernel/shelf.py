@@ -159,11 +159,7 @@ class Shelf:
             return "TRUE"
         if self.before.hash == HASH:
             return f"NOT ({old.hot_sql})"
-        first = [
-            self.read(f).select([c.strip('"') for c in old.columns])
-            for f in self._named(file.fragment)
-            if f.part == 0
-        ]
+        first = [self.read(f) for f in self._named(file.fragment) if f.part == 0]
         if not first:
             return "TRUE"
         tables.offer("first", stack(first))

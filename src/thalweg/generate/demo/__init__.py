@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.errors import UsageError
+from thalweg.expr.quoting import spark_quoted
 from thalweg.generate import Nexmark
 
 MARK = ".thalweg-demo"
@@ -59,5 +60,5 @@ class Demo:
 
 def script(data: Path) -> str:
     """The demo's SQL over the events under `data`."""
-    quoted = str(data).replace("'", "''")
-    return Path(__file__).with_name("auctions.sql").read_text().replace("{data}", quoted)
+    places = {name: spark_quoted(str(data / name)) for name in ("bid", "auction")}
+    return Path(__file__).with_name("auctions.sql").read_text().format(**places)

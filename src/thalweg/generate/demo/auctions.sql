@@ -1,10 +1,10 @@
 -- An auction site: what its visitors bid, and what they offer.
 CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, at TIMESTAMP)
-  WITH (format = 'parquet', path = '{data}/bid', time = 'at', watermark = '2 seconds', files_per_batch = 6);
+  WITH (format = 'parquet', path = {bid}, time = 'at', watermark = '2 seconds', files_per_batch = 6);
 
 CREATE STREAM auction (id BIGINT, item_name STRING, description STRING, initial_bid BIGINT, reserve BIGINT,
                        expires TIMESTAMP, seller BIGINT, category BIGINT, at TIMESTAMP)
-  WITH (format = 'parquet', path = '{data}/auction', time = 'at', watermark = '2 seconds', files_per_batch = 6);
+  WITH (format = 'parquet', path = {auction}, time = 'at', watermark = '2 seconds', files_per_batch = 6);
 
 -- The site's pulse: how much is going on, and how many people take part.
 CREATE QUERY pulse AS
