@@ -20,12 +20,14 @@ from thalweg.testing.reference_joins import reference_join
 
 AT = 6
 SUMS = "SELECT k, window_end, SUM(v) AS x, MAX(v) AS high FROM s GROUP BY k, TUMBLE '6 seconds'"
+COUNTS = "SELECT k, window_end, COUNT(*) AS n, MAX(v) AS high FROM s GROUP BY k, TUMBLE '6 seconds'"
 HOPS = "SELECT k, window_id, window_end, COUNT(*) AS n FROM s GROUP BY k, WINDOWS(HOP '8 seconds' BY '2 seconds', TUMBLE '3 seconds')"
 JOIN = "FROM s AS a [RANGE 8 SECONDS], r AS b [RANGE 6 SECONDS] WHERE a.k = b.k"
 PAIRS = f"SELECT a.k, window_end, COUNT(*) AS n, SUM(b.v) AS x {JOIN} GROUP BY a.k EVERY 2 SECONDS"
 KEPT = [
     (SUMS, "SELECT window_end, SUM(v) * 2 AS twice, k + 1 AS next FROM s GROUP BY k, TUMBLE '6 seconds'"),
     (SUMS, SUMS + " HAVING MAX(v) > 10"),
+    (COUNTS, "SELECT k, window_end, COUNT(*) AS n FROM s GROUP BY k, TUMBLE '6 seconds'"),
     (HOPS, HOPS + " HAVING COUNT(*) > 4"),
     (PAIRS, f"SELECT a.k, window_end, SUM(b.v) AS total {JOIN} GROUP BY a.k EVERY 2 SECONDS"),
     (PAIRS, PAIRS.replace(" EVERY", " HAVING COUNT(*) > 30 EVERY")),

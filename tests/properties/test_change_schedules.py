@@ -108,8 +108,9 @@ class Schedule:
             self.session.drop(name)
 
     def _replace(self) -> None:
-        if self.known and self.session._running.runner is not None:
-            name = self.rng.choice(list(self.known))
+        fixed = [name for name, text in self.known.items() if "SESSION" not in text]
+        if fixed and self.session._running.runner is not None:
+            name = self.rng.choice(fixed)
             self.known[name] = drawn(self.rng)
             self.replaced.add(name)
             self.session.sql(f"CREATE OR REPLACE QUERY {name} AS {self.known[name]}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from thalweg.api.changes import Changes, changes, check_redefined
+from thalweg.api.changes import Changes, asks_same, changes, check_redefined
 from thalweg.api.places import rows_beside
 from thalweg.api.results import result_files
 from thalweg.connectors.files import check_apart, check_first_file
@@ -15,6 +15,7 @@ from thalweg.engine.runner import Runner
 from thalweg.errors import UsageError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
+from thalweg.plan.core import covers
 
 
 def check_catalog(
@@ -39,6 +40,20 @@ def check_no_feedback(catalog: Catalog, root: Path, outputs: Mapping[str, str]) 
         }
     for stream in catalog.streams.values():
         check_apart(stream, written)
+
+
+def check_sessions(before: Query, query: Query) -> None:
+    """Refuse to replace a query with session windows unless the new one goes on with what is computed for it: no event time can be named at
+    which all sessions of the one are over."""
+    if (
+        any(w.window.session for w in before.windows)
+        and not asks_same(before, query)
+        and not covers(before, query)
+    ):
+        raise UsageError(
+            f"query {query.name} has sessions that are not over, and the new one would not go on with them",
+            "change only columns that are shown and HAVING, or drop it and create the new one",
+        )
 
 
 def check_relations(catalog: Catalog, query: Query) -> None:

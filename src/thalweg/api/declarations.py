@@ -11,7 +11,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from thalweg.api.changes import asks_same
-from thalweg.api.checks import check_history, check_new_output, check_no_feedback, check_relations
+from thalweg.api.checks import (
+    check_history,
+    check_new_output,
+    check_no_feedback,
+    check_relations,
+    check_sessions,
+)
 from thalweg.api.declaring import absolute, bound_again, query_of
 from thalweg.api.past import Past
 from thalweg.api.places import Places, check_results, check_rows_beside
@@ -232,6 +238,8 @@ class Declarations:
             before = self.catalog.failed[query.name].query
         if before is None and self._running.runner is not None:
             before = self.catalog.queries.get(query.name)
+        if before is not None and query.name not in self.catalog.failed:
+            check_sessions(before, query)
         self._places.set_apart(query, before)
         return self.catalog.with_other_query(query)
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from thalweg.compile.lifts import SLOT, combined, contiguous, places
+from thalweg.compile.lifts import contiguous
+from thalweg.compile.pieces import SLOT, combined, places
 from thalweg.model.windows import Window
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.nodes import Derived

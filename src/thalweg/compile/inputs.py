@@ -11,7 +11,7 @@ from itertools import combinations
 
 from thalweg.compile.join_tree import Clause, View, from_sql
 from thalweg.compile.lengths import lengths_of, within
-from thalweg.compile.lifts import combined
+from thalweg.compile.pieces import combined
 from thalweg.compile.views import (
     ONE_EACH,
     conditions,

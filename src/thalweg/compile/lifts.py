@@ -1,20 +1,18 @@
-"""Rows of a scan to what a fragment keeps of them, and pieces of it to one."""
+"""Rows of a scan to what a fragment keeps of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from thalweg.compile.cells import Lookup, cells_of
+from thalweg.compile.pieces import SLOT, combined, places, together_sql
 from thalweg.compile.sets import CellIndex, set_sql
 from thalweg.expr.quoting import identifier
-from thalweg.model.aggregates import TIME, PartColumn
+from thalweg.model.aggregates import TIME
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.groups import CELLED
-from thalweg.plan.nodes import COUNTED, Derived, Fragment, Room
+from thalweg.plan.nodes import Fragment, Room
 from thalweg.plan.pool import SET
-
-SLOT = '"slot"'
 
 
 def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
@@ -22,6 +20,8 @@ def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
 
     The query-sets of a pool's rows are computed before rows are chosen by them; or `scan` has them already (`set_columns`).
     """
+    if fragment.window.session:
+        return _sessions_sql(fragment)
     if fragment.words:
         return _cells_sql(fragment) if fragment.celled else _sets_sql(fragment)
     columns = [f'{c.sql} AS "c{i}"' for i, c in enumerate(fragment.columns)]
@@ -31,6 +31,18 @@ def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:
     by = f"\nGROUP BY {places(len(columns) + len(slots))}" if columns or slots else "\nHAVING count(*) > 0"
     picked = ", ".join([*columns, *slots, *parts]) or "1 AS nothing"
     return f"{_with_sets(fragment, with_sets)}SELECT {picked}\nFROM {source}{by if fragment.early else ''}"
+
+
+def _sessions_sql(fragment: Fragment) -> str:
+    """Rows to pieces of sessions. Rows of one key within a slot as long as the gap are of one session, so they are aggregated by hash first,
+    and only what is left of them is put in order."""
+    keys = [f'{c.sql} AS "c{i}"' for i, c in enumerate(fragment.columns)]
+    parts = [f'{p.lift} AS "{p.name}"' for p in fragment.parts]
+    within = f'{floor_div(TIME, fragment.window.range)} AS "__within"'
+    picked = ", ".join([*keys, within, f"max({TIME}) AS {SLOT}", *parts])
+    where = " AND ".join(row_conditions(fragment))
+    rows = f"SELECT {picked}\nFROM scan WHERE {where}\nGROUP BY {places(len(keys) + 1)}"
+    return together_sql(fragment, f"({rows})")
 
 
 def cells_table(fragment: Fragment) -> str:
@@ -188,26 +200,3 @@ def heavy_sql(fragment: Fragment, some: Sequence[int], rows: int, with_sets: boo
     counts = f"SELECT hash({columns}) AS h, count(*) AS n FROM scan WHERE {where} GROUP BY 1"
     total = "SELECT h, n, sum(n) OVER ()::BIGINT AS rows"
     return f"{_with_sets(fragment, with_sets)}{total} FROM ({counts}) ORDER BY n DESC, h LIMIT {MOST_HEAVY}"
-
-
-def merge_sql(node: Fragment | Derived, source: str, bounded: bool = True) -> str:
-    """Pieces to one row per keys and instance; bounded: of the instances from $low up to $high alone."""
-    keys = [*node.keys, SLOT]
-    where = ' WHERE "slot" >= $low AND "slot" < $high' if bounded else ""
-    return f"SELECT {', '.join([*keys, *combined(node.parts)])} FROM {source}{where} GROUP BY {places(len(keys))}"
-
-
-def combined(parts: Iterable[PartColumn]) -> list[str]:
-    """The parts of several pieces as one; a number of rows stays a BIGINT."""
-    return [f'{p.combine}{"::BIGINT" if p.name == COUNTED.name else ""} AS "{p.name}"' for p in parts]
-
-
-def present(node: Fragment, columns: Iterable[str]) -> Fragment:
-    """A fragment with the parts that a table has: older files lack the parts of newer queries."""
-    found = set(columns)
-    return replace(node, parts=tuple(p for p in node.parts if p.name in found))
-
-
-def places(count: int) -> str:
-    """The first columns of a statement by their number."""
-    return ", ".join(str(i + 1) for i in range(count))

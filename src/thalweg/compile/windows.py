@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 from thalweg.compile.cells import Cells, cells_of
 from thalweg.compile.derive import derive_sql
-from thalweg.compile.lifts import SLOT, combined, places
+from thalweg.compile.pieces import BEGIN, SLOT, combined, places
 from thalweg.expr.quoting import identifier, quoted
 from thalweg.model.aggregates import PartColumn, lowered, part_columns
 from thalweg.model.query import Output, Query
 from thalweg.model.windows import Window
 from thalweg.plan.arithmetic import HALF
-from thalweg.plan.nodes import Derived, Emission, Fragment, Plan
+from thalweg.plan.nodes import BEGUN, Derived, Emission, Fragment, Plan
 from thalweg.plan.pool import MEMBER, numbered
-from thalweg.plan.ranges import Range, window_of
+from thalweg.plan.ranges import Range, whole_from, window_of
 
 MOST_OVERLAP = 16
 Member = tuple[Emission, Derived, Range]
@@ -41,6 +41,21 @@ def result_sql(query: Query, emission: Emission, source: str) -> str:
     window = window_of(emission)
     start = f'"slot" * {window.slide} + {window.offset}'
     return _lowered_sql(query, source, quoted(emission.window_id), start, f"{start} + {window.range}")
+
+
+def _final_sessions(emission: Emission, number: int) -> str:
+    """The sessions that an emission gives out: those whose last row is final, of which no row came before it began."""
+    begun = whole_from(emission)
+    since = f" AND {BEGIN} >= {begun}" if begun is not None else ""
+    return f'SELECT * FROM "all_{emission.nodes[0]}" WHERE {SLOT} >= $low_{number} AND {SLOT} < $high_{number}{since}'
+
+
+def _session_step(query: Query, number: int, emission: Emission) -> EmissionStep:
+    end = f"{SLOT} + {window_of(emission).range}"
+    source = _final_sessions(emission, number)
+    parts = frozenset({BEGUN.name, *(p.name for p in query_parts(query))})
+    sql = _lowered_sql(query, source, quoted(emission.window_id), BEGIN, end)
+    return EmissionStep(number, (f"all_{emission.nodes[0]}",), parts, sql)
 
 
 def _lowered_sql(
@@ -268,6 +283,8 @@ def inline(plan: Plan) -> frozenset[str]:
 
 def _emission_step(plan: Plan, number: int, emission: Emission, inlined: frozenset[str]) -> EmissionStep:
     query, nodes = plan.query(emission.query), tuple(plan.node(id) for id in emission.nodes)
+    if window_of(emission).session:
+        return _session_step(query, number, emission)
     wanted = query_parts(query)
     parts, first = frozenset(p.name for p in wanted), nodes[0]
     if first.id in inlined and isinstance(first, Derived):

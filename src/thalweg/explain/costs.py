@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from thalweg.explain.model import KnownStatistics, ModeCosts
 from thalweg.model.query import Query, QueryInput
+from thalweg.model.windows import Window
 from thalweg.optimizer.cost.early_aggregation import HASH, NESTED_LOOP, Stream
 from thalweg.optimizer.cost.early_aggregation import costs as early_costs
 from thalweg.optimizer.cost.steps import StepEstimate
@@ -27,8 +28,12 @@ ENDLESS = 3_600.0
 def mode_costs(
     group: Group, kind: Kind, planner: WindowPlanner, expected: Collection[StepEstimate]
 ) -> ModeCosts:
-    """The costs of all modes beside that of the steps in force."""
-    unit, size = counting_unit(kind.windows)
+    """The costs of all modes beside that of the steps in force. Sessions are made in one way, of which the paper says nothing."""
+    unit, size = _counted_in(kind)
+    if kind.sessions:
+        cost = sum(e.cost for e in expected)
+        every: dict[str, float] = dict.fromkeys(MODES, cost)
+        return ModeCosts(unit, size, 0, dict.fromkeys(MODES, 0), every, (), cost, MODES)
     forests = {mode: forest_of(mode, group, kind, planner) for mode in MODES}
     return ModeCosts(
         unit=unit,
@@ -42,6 +47,12 @@ def mode_costs(
             mode for mode, forest in forests.items() if _meaning(forest) == _meaning(e.step for e in expected)
         ),
     )
+
+
+def _counted_in(kind: Kind) -> tuple[str, int]:
+    if kind.sessions:
+        return counting_unit(Window(w.range, w.range) for w in kind.windows)
+    return counting_unit(kind.windows)
 
 
 def forest_of(mode: str, group: Group, kind: Kind, planner: WindowPlanner) -> Forest:

@@ -111,6 +111,11 @@ def _traits(traits: Traits) -> list[str]:
 
 
 def _window(window: Window, size: int) -> dict[str, Any]:
+    if window.session:
+        return {
+            "window": str(window),
+            "gap": window.range // size if window.range % size == 0 else window.range / size,
+        }
     lengths = {"range": window.range, "slide": window.slide, "offset": window.offset}
     return {
         "window": str(window),

@@ -46,6 +46,8 @@ def _part_of(group: WindowGroup, wanted: Collection[str]) -> WindowGroup:
 
 def coverage(kind: Kind) -> WindowCoverageGraph:
     """Which windows of a kind can be computed from which, before any choice."""
+    if kind.sessions:
+        return WindowCoverageGraph(kind.windows, ())
     return window_coverage_graph(kind.windows, covered_by if kind.traits.may_overlap else partitioned_by)
 
 
@@ -107,6 +109,8 @@ def _with(view: NodeView, e: StepEstimate) -> NodeView:
 
 def _is_of(node: Node, kind: Kind, kinds: tuple[Kind, ...]) -> bool:
     """Whether a node holds parts of a kind; one without parts belongs to a kind that bears overlap, as DISTINCT does."""
+    if node.window.session or kind.sessions:
+        return node.window.session == kind.sessions
     if not node.parts:
         return kind == next((k for k in kinds if k.traits.overlap_safe), kinds[0])
     return not {p.name for p in node.parts}.isdisjoint(p.name for p in kind.parts)

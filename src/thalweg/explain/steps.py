@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.evaluations.base import Moment
-from thalweg.compile.lifts import merge_sql
+from thalweg.compile.pieces import merge_sql
 from thalweg.compile.results import changes_sql, final_sql, groups_sql
 from thalweg.explain.model import JoinView, NodeView, Result, SqlStep
 from thalweg.explain.words import short_id

@@ -27,7 +27,6 @@ from thalweg.explain.words import (
     short_name,
     short_names,
 )
-from thalweg.optimizer.traits import Traits
 
 MOST = 40
 """Windows of a group that are shown unless all are asked for."""
@@ -55,7 +54,7 @@ def _group(g: WindowGroup, view: PlanView, verbose: bool, papers: bool) -> Itera
     every = None if verbose else MOST
     yield from wrap(heading(g), WIDTH, subsequent_indent=INDENT * 2)
     yield from labelled("queries", ", ".join(g.queries) if verbose else listed(g.queries, ROOM))
-    kind = f" ({_kind(g.traits)})"
+    kind = f" ({_kind(g)})"
     calls = ", ".join(g.aggregates) if verbose else listed(g.aggregates, 3 * ROOM)
     yield from labelled("aggregates", f"{calls or 'none'}{kind}")
     chosen = f"; where: {share_text(g.statistics.figures.share)}" if g.group.where else ""
@@ -96,8 +95,11 @@ def heading(g: WindowGroup) -> str:
     return f"{g.group.stream}{_keys(g)}{where}"
 
 
-def _kind(traits: Traits) -> str:
-    """What the aggregates of a kind allow."""
+def _kind(g: WindowGroup) -> str:
+    """What the aggregates of a kind allow; of sessions, what is kept."""
+    traits, values = g.traits, "with the rows' values " if g.traits.holistic else ""
+    if any(w.session for w in g.graph.windows):
+        return f"one row {values}is kept of each session that is open"
     if traits.holistic:
         return "keep the rows' values"
     pieces = "pieces may overlap" if traits.overlap_safe else "pieces must not overlap"

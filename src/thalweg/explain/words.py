@@ -135,6 +135,8 @@ def window_text(window: Window) -> str:
     >>> window_text(Window(900_000_000, 300_000_000)), window_text(Window(10_000_000, 10_000_000))
     ('15 min by 5 min', '10 s')
     """
+    if window.session:
+        return f"session {short_duration(window.range)}"
     text = (
         short_duration(window.range)
         if window.tumbling

@@ -65,7 +65,8 @@ def _latest(query: Query, refs: tuple[ColumnRef, ...]) -> Expr:
 
 
 def apart(query: Query) -> Query:
-    """A query whose inner ones that never forget a row are its own: what these find depends on where they begin, and so on whose they are."""
+    """A query whose inner ones that never forget a row, or have sessions, are its own: what these find depends on where they begin, and so
+    on whose they are."""
     salt, names = f"{query.name} {query.meaning!r}", dict[str, str]()
 
     def own(inner: Query) -> Query:
@@ -79,7 +80,8 @@ def apart(query: Query) -> Query:
 
 
 def _remembers(query: Query) -> bool:
-    return any(i.kind == UNBOUNDED for i in query.inputs) or any(map(_remembers, query.nested))
+    endless = any(i.kind == UNBOUNDED for i in query.inputs) or any(w.window.session for w in query.windows)
+    return endless or any(map(_remembers, query.nested))
 
 
 def _reading(query: Query, inner: tuple[Query, ...], names: Mapping[str, str]) -> Query:
@@ -143,7 +145,8 @@ def with_tops(inner: Iterable[Query], tops: Instants, frontiers: Instants) -> di
 
 
 def complete_from(query: Query, born: Iterable[int | None]) -> int | None:
-    """The event time from which on no result is missing, of a query whose inputs count from `born` on; None where that is always so.
+    """The event time from which on no result is missing, of a query whose inputs count from `born` on; None where that is always so. Of
+    sessions those are meant that begin later than a gap after that.
 
     >>> from thalweg.model.windows import NamedWindow, Window
     >>> hopping = Query("q", "", (), (), windows=(NamedWindow("w", Window(10, 5)),))
@@ -157,7 +160,7 @@ def complete_from(query: Query, born: Iterable[int | None]) -> int | None:
     if query.unites:
         return max(begins)
     if query.windows:
-        whole = [(w.window, w.window.start(w.window.first_from(begins[0]))) for w in query.windows]
+        whole = [(w.window, w.window.start(w.window.first_whole(begins[0]))) for w in query.windows]
         return max(start + w.range - w.slide for w, start in whole)
     ends = [
         b + (i.length if i.length is not None else 1)

@@ -18,11 +18,16 @@ UNITS = (
 
 @dataclass(frozen=True, order=True)
 class Window:
-    """`W<range, slide>`: instances `[m*slide + offset, m*slide + offset + range)` for every integer m."""
+    """`W<range, slide>`: instances `[m*slide + offset, m*slide + offset + range)` for every integer m.
+
+    Of a `session` each row of a key has the instance that starts with it, and those of a key that overlap are one window: it is as long
+    as rows keep coming within `range`, the gap.
+    """
 
     range: int
     slide: int
     offset: int = 0
+    session: bool = False
 
     def __post_init__(self) -> None:
         if not self.slide > 0 or not self.range > 0:
@@ -32,7 +37,7 @@ class Window:
     @property
     def tumbling(self) -> bool:
         """Whether each instant of time is in exactly one instance."""
-        return self.range == self.slide
+        return self.range == self.slide and not self.session
 
     @property
     def grain(self) -> int:
@@ -67,8 +72,29 @@ class Window:
         """
         return -((self.offset - instant) // self.slide)
 
+    def first_whole(self, instant: int) -> int:
+        """The first instance that starts at or after an instant and has no row from before it, as far as a session could.
+
+        >>> Window(10, 5).first_whole(11), session(10).first_whole(101)
+        (3, 110)
+        """
+        return self.first_from(instant + self.range - 1 if self.session else instant)
+
+    def __repr__(self) -> str:
+        kind = ", session=True" if self.session else ""
+        return f"Window(range={self.range}, slide={self.slide}, offset={self.offset}{kind})"
+
     def __str__(self) -> str:
         return default_id(self)
+
+
+def session(gap: int) -> Window:
+    """Sessions that end where no row of a key comes for a gap.
+
+    >>> str(session(600 * SECOND))
+    'session 10 minutes'
+    """
+    return Window(gap, 1, session=True)
 
 
 @dataclass(frozen=True)
@@ -97,6 +123,8 @@ def default_id(window: Window) -> str:
     '1 hour by 10 minutes'
     """
     text = duration_text(window.range)
+    if window.session:
+        return f"session {text}"
     if not window.tumbling:
         text += f" by {duration_text(window.slide)}"
     if window.offset:

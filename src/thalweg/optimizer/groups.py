@@ -13,6 +13,7 @@ from thalweg.model.windows import Window
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group, group_of
+from thalweg.plan.nodes import BEGUN
 
 
 class Costs(Protocol):
@@ -43,25 +44,47 @@ def traits_of(aggregate: Aggregate) -> Traits:
 
 @dataclass(frozen=True)
 class Kind:
-    """Aggregates of a group that are planned together: what they allow, who asks for them, what they keep."""
+    """Aggregates of a group that are planned together: what they allow, who asks for them, what they keep. All of those over session
+    windows are one kind."""
 
     traits: Traits
     queries: tuple[Query, ...]
     parts: tuple[PartColumn, ...]
+    sessions: bool = False
 
     def parts_of(self, query: Query) -> tuple[str, ...]:
         """The parts that one of the queries needs."""
         own = {p.name for parts in _parts_by_traits(query).values() for p in parts}
+        own |= {BEGUN.name} if self.sessions else set()
         return tuple(p.name for p in self.parts if p.name in own)
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
         """The windows that are asked for."""
-        return tuple(sorted({w.window for q in self.queries for w in q.windows}))
+        asked = {w.window for q in self.queries for w in q.windows}
+        return tuple(sorted(w for w in asked if w.session == self.sessions))
 
 
 def cheapest_kinds(group: Group, queries: Iterable[Query], costs: Costs) -> tuple[Kind, ...]:
-    """Each kind of aggregate by itself, or all that keep no values as one kind that allows only what each of them does."""
+    """Each kind of aggregate by itself, or all that keep no values as one kind that allows only what each of them does; and sessions."""
+    queries = tuple(queries)
+    fixed = tuple(q for q in queries if not all(w.window.session for w in q.windows))
+    return (*_cheapest_kinds(group, fixed, costs), *_session_kinds(queries))
+
+
+def _session_kinds(queries: Iterable[Query]) -> tuple[Kind, ...]:
+    """All aggregates over sessions, whatever they allow: a session is one row of state."""
+    asking = tuple(q for q in queries if any(w.window.session for w in q.windows))
+    if not asking:
+        return ()
+    found = [p for q in asking for parts in _parts_by_traits(q).values() for p in parts]
+    holistic = any(AGGREGATES[a.function].holistic for q in asking for a in q.calls)
+    parts = {p.name: p for p in (BEGUN, *found)}
+    return (Kind(Traits(False, False, holistic), asking, tuple(parts.values()), sessions=True),)
+
+
+def _cheapest_kinds(group: Group, queries: tuple[Query, ...], costs: Costs) -> tuple[Kind, ...]:
+    """Those of windows of fixed length."""
     apart = _kinds(queries)
     bounded = [k for k in apart if not k.traits.holistic]
     if len(bounded) < 2:

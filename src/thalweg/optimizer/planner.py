@@ -56,7 +56,9 @@ class WindowPlanner:
         return statistics_of(self.known, group)
 
     def forest(self, group: Group, windows: Collection[Window], traits: Traits) -> Forest:
-        """The plan of the windows of a group."""
+        """The plan of the windows of a group; sessions are made of the rows."""
+        if any(w.session for w in windows):
+            return Forest(tuple(Step(w) for w in sorted(windows)))
         return _forest(
             tuple(sorted(windows)),
             traits,
@@ -212,7 +214,7 @@ def plan_cost(plan: Plan, known: Known) -> float:
     """The predicted cost per batch of all windows of a plan: together of what is made of the same rows, some of it kept for the rest."""
     forests: dict[str, list[Step]] = {}
     for node in plan.nodes:
-        if plan.has_windows(node):
+        if plan.has_windows(node) and not node.window.session:
             forests.setdefault(node.id if isinstance(node, Fragment) else node.base, []).append(
                 step_of(plan, node)
             )

@@ -57,7 +57,7 @@ def _note(kind: Kind, nodes: Mapping[Window, Fragment | Derived], sources: Sourc
     """From which node each window of each query takes which parts."""
     for query in kind.queries:
         parts = kind.parts_of(query)
-        for window in {w.window for w in query.windows}:
+        for window in {w.window for w in query.windows} & nodes.keys():
             given = sources.setdefault((query.name, window), {})
             id = nodes[window].id
             given[id] = given.get(id, ()) + parts

@@ -22,6 +22,7 @@ from thalweg.optimizer.window_pools import WindowPrices, placed_windows
 from thalweg.plan.graph import pruned, united
 from thalweg.plan.members import with_sets
 from thalweg.plan.nodes import Emission, Plan
+from thalweg.plan.ranges import window_of
 from thalweg.statistics.known import Known
 
 Instants = Mapping[str, int | None]
@@ -92,7 +93,8 @@ def windows(draft: Draft) -> Draft:
     mine = {q.name for q in asked}
     replaced = _replaced(draft)
     going_on = [*draft.staying, *(e for e in draft.old.emissions if e.query in replaced)]
-    pools = placed_windows(draft.old, wanted, going_on, draft.planner, draft.planner.sharing)
+    poolable = [q for q in wanted if not any(w.window.session for w in q.windows)]
+    pools = placed_windows(draft.old, poolable, going_on, draft.planner, draft.planner.sharing)
     fresh = window_nodes(wanted, draft.planner, draft.begins, draft.planner.sharing == "off", pools)
     if not again:
         return replace(draft, made=(*draft.made, fresh))
@@ -260,8 +262,8 @@ def _handed_over(kept: list[Emission], fresh: Iterable[Emission]) -> tuple[Emiss
         before = old_by_place.get((e.query, e.window_id))
         if before is None:
             found.append(e)
-        elif before.nodes == e.nodes:
-            found.append(before)
+        elif before.nodes == e.nodes or window_of(e).session:
+            found.append(before)  # one session has no end that another plan could begin at
         elif e.begin is None:
             found.append(replace(e, begin=before.begin, born=before.born))
         else:

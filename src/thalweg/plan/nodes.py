@@ -14,7 +14,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TypeVar
 
-from thalweg.expr.nodes import Expr
+from thalweg.expr.nodes import Column, Expr
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.model.nesting import is_nested, results_of
@@ -31,6 +31,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 COUNTED: PartColumn = part_columns(Aggregate("COUNT_ROWS"))[0]
 """The part that says how many rows an aggregation set stands for."""
+BEGUN: PartColumn = part_columns(Aggregate("MIN", (Column("__time", "BIGINT"),)))[0]
+"""The part that says when a session began; its slot says when its last row was."""
 
 
 def named(prefix: str, *meaning: object) -> str:
@@ -56,6 +58,8 @@ class Fragment:
     Rows of a commons, which many pools join by whatever columns, are in one partition, that of its `place`; their query-sets stand
     beside the columns, in so many words of 64 bits as `common` says, and each pool has a `Room` in them.
     Which values are `split` over all partitions is no part of the meaning: where that changes, state is cut anew.
+    Of a session window the partial aggregates are those of sessions as far as they are known, by columns, first event time (`BEGUN`) and last,
+    which is the slot: so one is final when the instance of its last row is.
     State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
     """
 
@@ -104,7 +108,8 @@ class Fragment:
     @property
     def reads(self) -> frozenset[str]:
         """The columns of its source that it keeps something of."""
-        return frozenset().union(*(c.columns for c in self.columns))
+        asked = (e for p in self.parts for e in p.call.exprs)
+        return frozenset().union(*(c.columns for c in (*self.columns, *asked)))
 
     @property
     def celled(self) -> bool:
@@ -139,6 +144,7 @@ def fragment(made: Fragment) -> Fragment:
     w, where, columns = made.window, [c.sql for c in made.where], [c.sql for c in made.columns]
     shape = [made.early, made.static, made.required, made.route, made.pattern, made.timed]
     more = (*_optional(made.begin), *_optional(made.pool or None), *_optional(made.owner or None))
+    more = (*more, *_optional("session" if w.session else None))
     return replace(made, id=named(made.source, where, columns, (w.range, w.slide, w.offset), shape, *more))
 
 

@@ -43,6 +43,16 @@ def emitted(emission: Emission, old: int | None, new: int | None) -> Range:
     return (low, high)
 
 
+def whole_from(emission: Emission) -> int | None:
+    """The event time at which the first session may start that surely has no row from before the emission begins; None where it has
+    always been there.
+
+    >>> whole_from(Emission("q", (), window=Window(10, 1, session=True), begin=101))
+    110
+    """
+    return None if emission.begin is None else window_of(emission).first_whole(emission.begin)
+
+
 def window_of(emission: Emission) -> Window:
     """The window whose results are emitted."""
     assert emission.window is not None, f"{emission.query} has no window"

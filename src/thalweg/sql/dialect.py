@@ -38,7 +38,14 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
         "SUBSTRING": lambda self: self._closed(self._parse_substring()),
         "SUBSTR": lambda self: self._closed(self._parse_substring()),
         "TRIM": lambda self: self._closed(self._parse_trim()),
-        "WINDOW": lambda self: self._closed(self._window_arguments()),
+        "WINDOW": lambda self: self._closed(self.window_arguments("WINDOW")),
+        "SESSION_WINDOW": lambda self: self._closed(self.window_arguments("SESSION_WINDOW")),
+        "TUMBLE_START": lambda self: self._closed(self.window_end_call("TUMBLE", "start")),
+        "TUMBLE_END": lambda self: self._closed(self.window_end_call("TUMBLE", "end")),
+        "HOP_START": lambda self: self._closed(self.window_end_call("HOP", "start")),
+        "HOP_END": lambda self: self._closed(self.window_end_call("HOP", "end")),
+        "SESSION_START": lambda self: self._closed(self.window_end_call("SESSION", "start")),
+        "SESSION_END": lambda self: self._closed(self.window_end_call("SESSION", "end")),
     }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         "CASE": lambda self: self._parse_case(),

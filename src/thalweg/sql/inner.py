@@ -64,6 +64,8 @@ def window_of_results(query: Query) -> Window | None:
     if len(query.windows) != 1:
         return None
     window = query.windows[0].window
+    if window.session:
+        return None
     return Window(window.slide, window.slide, window.offset + window.range)
 
 

@@ -82,7 +82,9 @@ def _names_end(inner: Inner, items: Iterable[exp.Expr]) -> bool:
 
 def _window(source: Source, node: exp.Expr, inner: Inner) -> WindowCall:
     if (window := inner.window) is None:
-        raise source.at(node, "the groups are of several windows", "add a window to GROUP BY")
+        sessions = any(w.window.session for w in inner.query.windows)
+        what = "sessions, which end at any time" if sessions else "several windows"
+        raise source.at(node, f"the groups are of {what}", "add a window to GROUP BY")
     return WindowCall(range=Duration(micros=window.range), offset=Duration(micros=window.offset))
 
 

@@ -25,7 +25,8 @@ class Duration(exp.Expression):
 
 
 class WindowCall(exp.Expression):
-    """One window of event time, whatever the notation; `time` is the column that Spark's notation names."""
+    """One window of event time, whatever the notation; `time` is the column that Spark's notation names. The range of a `session` is its
+    gap."""
 
     arg_types: ClassVar[dict[str, bool]] = {
         "range": True,
@@ -33,6 +34,7 @@ class WindowCall(exp.Expression):
         "offset": False,
         "id": False,
         "time": False,
+        "session": False,
     }
 
 
@@ -43,9 +45,10 @@ class WindowSet(exp.Expression):
 
 
 class TableWindow(exp.Expression):
-    """The window of Flink's `TABLE(TUMBLE(TABLE bid, DESCRIPTOR(at), INTERVAL '10' SECOND))`: TUMBLE, HOP or CUMULATE of a time."""
+    """The window of Flink's `TABLE(TUMBLE(TABLE bid, DESCRIPTOR(at), INTERVAL '10' SECOND))`: TUMBLE, HOP, CUMULATE or SESSION of a
+    time. `keys` are what sessions are told apart by."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "time": True, "durations": True}
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "time": True, "durations": True, "keys": False}
 
 
 class StreamWindow(exp.Expression):

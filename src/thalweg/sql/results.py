@@ -141,5 +141,5 @@ def output_name(scope: Scope, node: exp.Expr) -> str:
     if isinstance(node, exp.Column):
         return scope.column(node) or node.name.lower()
     if isinstance(node, WindowCall):
-        return "window"
+        return "session_window" if node.args.get("session") else "window"
     return node.name if isinstance(node, exp.Dot) else scope.source.written(node)

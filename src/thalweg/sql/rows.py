@@ -18,6 +18,8 @@ from thalweg.sql.expressions import OPERATORS
 from thalweg.sql.functions import CALLS
 from thalweg.sql.source import Source, span_of, suggestion
 
+STRUCTS = ("window", "session_window")
+"""What Spark calls a window's start and end together."""
 FORMS: Forms = {**CONDITIONS, **OPERATORS, **CALLS}
 _NO_AGGREGATE = {
     "WHERE": "put the condition into HAVING",
@@ -114,8 +116,8 @@ def refuse_in_rows(scope: Scope, node: exp.Expr, place: str) -> None:
 
 
 def is_window_reference(node: exp.Column) -> bool:
-    """Whether a reference has the form of a window column: `window_end`, `window.end`, `window`."""
+    """Whether a reference has the form of a window column: `window_end`, `window.end`, `window`, `session_window.end`."""
     qualifier = node.args.get("table")
     if qualifier is not None:
-        return qualifier.name.lower() == "window" and node.name.lower() in ("start", "end")
-    return node.name.lower() in WINDOW_COLUMNS or node.name.lower() == "window"
+        return qualifier.name.lower() in STRUCTS and node.name.lower() in ("start", "end")
+    return node.name.lower() in (*WINDOW_COLUMNS, *STRUCTS)

@@ -12,8 +12,9 @@ _TAKEN = {
     "TUMBLE": ("the size",),
     "HOP": ("the slide", "the size"),
     "CUMULATE": ("the step", "the greatest size"),
+    "SESSION": ("the gap",),
 }
-_FUNCTIONS = (*_TAKEN, "SESSION")
+_UNSHIFTED = ("SESSION",)
 _FORM = "write {0}(TABLE bid, DESCRIPTOR(at), {1})"
 
 
@@ -24,7 +25,7 @@ class TableFunctionSyntax(WindowSyntax):
         """Whether `TABLE(` follows, or a window function of a table without it."""
         called = self._next.token_type == TokenType.L_PAREN
         word = self._curr.text.upper() if called and self._curr.token_type != TokenType.IDENTIFIER else ""
-        return word == "TABLE" or word in _FUNCTIONS
+        return word == "TABLE" or word in _TAKEN
 
     def parse_table_function(self) -> exp.Expr:
         """A table with its window, under the name that it may be given."""
@@ -50,19 +51,14 @@ class TableFunctionSyntax(WindowSyntax):
     def _windowed_table(self) -> exp.Expr:
         first = self._curr
         word = first.text.upper()
-        if word not in _FUNCTIONS:
-            self.expected("TUMBLE, HOP or CUMULATE")
-        if word == "SESSION":
-            raise Misparse(
-                "SESSION windows are not supported",
-                (first.start, first.end + 1),
-                "use TUMBLE, HOP or CUMULATE",
-            )
+        if word not in _TAKEN:
+            self.expected("TUMBLE, HOP, CUMULATE or SESSION")
         self._advance()
         self._opening()
         if not self._match_text_seq("TABLE"):
             self.expected("TABLE and the name of a stream")
         table = self.parse_table_name()
+        keys = self._partitioning() if word == "SESSION" else []
         self._comma("DESCRIPTOR")
         time = self._descriptor()
         durations = []
@@ -71,15 +67,30 @@ class TableFunctionSyntax(WindowSyntax):
         self._closing()
         span = (first.start, self._prev.end + 1)
         wanted = _TAKEN[word]
-        if not len(wanted) <= len(durations) <= len(wanted) + 1:
+        shift = "" if word in _UNSHIFTED else ", and perhaps an offset"
+        if not len(wanted) <= len(durations) <= len(wanted) + bool(shift):
             said = ", ".join("INTERVAL '10' SECOND" for _ in wanted)
-            raise Misparse(
-                f"{word} takes {' and '.join(wanted)}, and perhaps an offset", span, _FORM.format(word, said)
-            )
-        window = TableWindow(kind=word, time=time, durations=durations)
+            raise Misparse(f"{word} takes {' and '.join(wanted)}{shift}", span, _FORM.format(word, said))
+        window = TableWindow(kind=word, time=time, durations=durations, keys=keys)
         window.meta["span"] = span
         table.set("windowing", window)
         return table
+
+    def _partitioning(self) -> list[exp.Expr]:
+        """`PARTITION BY bidder`, which only sessions have."""
+        if not self._match(TokenType.PARTITION_BY):
+            return []
+        keys = [self._key()]
+        while self._match(TokenType.COMMA, advance=False) and self._next.text.upper() != "DESCRIPTOR":
+            self._advance()
+            keys.append(self._key())
+        return keys
+
+    def _key(self) -> exp.Expr:
+        key = self._parse_column()
+        if key is None:
+            self.expected("a column")
+        return key
 
     def _descriptor(self) -> exp.Expr:
         if not self._match_text_seq("DESCRIPTOR"):

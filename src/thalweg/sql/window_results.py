@@ -9,7 +9,7 @@ from thalweg.model.query import WINDOW_COLUMNS, Aggregate
 from thalweg.sql.aggregates import aggregate_type, bind_aggregate
 from thalweg.sql.grouping import Grouping
 from thalweg.sql.results import Results
-from thalweg.sql.rows import Rows
+from thalweg.sql.rows import STRUCTS, Rows
 from thalweg.sql.windows import bind_window
 
 _START, _END = (Column(f"window_{end}", "TIMESTAMP") for end in ("start", "end"))
@@ -18,7 +18,7 @@ _WINDOW = Call("WINDOW", (_START, _END), 'STRUCT("start" TIMESTAMP, "end" TIMEST
 
 def window_column(node: exp.Column) -> Expr:
     """What a reference to a column of the window means: `window_start`, `window.start` and their like; `window` has both ends."""
-    if node.name.lower() == "window":
+    if node.name.lower() in STRUCTS:
         return _WINDOW
     name = f"window_{node.name.lower().removeprefix('window_')}"
     return Column(name, WINDOW_COLUMNS[name])
@@ -38,6 +38,11 @@ class WindowResults(Results[Aggregate]):
 
     def window_column(self, node: exp.Column) -> Expr:
         """`window_start`, `window.start` and their like; `window` has both ends."""
+        named = node.args.get("table") or node
+        if named.name.lower() == STRUCTS[1] and not any(w.window.session for w in self.grouping.windows):
+            raise self.rows.source.at(
+                node, "the query has no session window", "write window_start or window_end"
+            )
         return window_column(node)
 
     def window(self, node: exp.Expr) -> Expr:

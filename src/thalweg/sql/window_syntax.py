@@ -1,4 +1,4 @@
-"""The notations of windows: Thalweg's own, Spark's and Azure's, all to the same nodes."""
+"""The notations of windows: Thalweg's own, Spark's, Flink's and Azure's, all to the same nodes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,25 @@ from sqlglot.tokenizer_core import Token, TokenType
 from thalweg.model.durations import DurationError, is_unit, parse_duration
 from thalweg.sql.nodes import Duration, Misparse, WindowCall, WindowSet
 
-_FUNCTIONS = {"TUMBLE", "HOP", "WINDOW", "TUMBLINGWINDOW", "HOPPINGWINDOW"}
-_UNSUPPORTED = {"SESSION", "SESSION_WINDOW", "SESSIONWINDOW", "SLIDINGWINDOW", "SNAPSHOTWINDOW", "CUMULATE"}
+_SESSIONS = ("SESSION", "SESSION_WINDOW")
+_KEYWORDS = {"TUMBLE", "HOP", "SESSION"}
+_FUNCTIONS = {*_KEYWORDS, "WINDOW", "SESSION_WINDOW", "TUMBLINGWINDOW", "HOPPINGWINDOW"}
+_UNSUPPORTED = {"SESSIONWINDOW", "SLIDINGWINDOW", "SNAPSHOTWINDOW", "CUMULATE"}
 ONE_GROUPING = "write a query for each grouping; they share their work"
 _GROUPINGS = {"CUBE", "ROLLUP", "GROUPING SETS"}
 _AZURE_PARTS = {"DURATION": "range", "HOP": "slide", "OFFSET": "offset"}
+_GIVEN = {
+    "TUMBLE": ("range", "offset"),
+    "HOP": ("range", "slide", "offset"),
+    "SESSION": ("range",),
+    "SESSION_WINDOW": ("range",),
+}
+_EXAMPLES = {
+    "TUMBLE": "TUMBLE '1 hour'",
+    "HOP": "HOP '1 hour' BY '10 minutes'",
+    "SESSION": "SESSION '10 minutes'",
+    "SESSION_WINDOW": "session_window(at, '10 minutes')",
+}
 _AMOUNTS = (TokenType.STRING, TokenType.NUMBER, TokenType.INTERVAL, TokenType.DASH)
 
 
@@ -138,14 +152,16 @@ class WindowSyntax(Parser):
         called = self._next.token_type == TokenType.L_PAREN
         if word in _UNSUPPORTED and called:
             raise Misparse(
-                f"{first.text} windows are not supported", (first.start, first.end + 1), "use TUMBLE or HOP"
+                f"{first.text} windows are not supported",
+                (first.start, first.end + 1),
+                "use TUMBLE, HOP or SESSION",
             )
-        if word in ("TUMBLE", "HOP") and self._next.token_type in _AMOUNTS:
+        if word in _KEYWORDS and self._next.token_type in _AMOUNTS:
             self._advance()
-            node = self._tumble_or_hop(word)
+            node = self._keyword_window(word)
         elif word in _FUNCTIONS and called:
             self._advance(2)
-            node = self._window_arguments(word)
+            node = self.window_arguments(word)
             self._match_r_paren()
         else:
             return None
@@ -159,8 +175,11 @@ class WindowSyntax(Parser):
             self.expected("the id of the window")
         return self._prev.text
 
-    def _tumble_or_hop(self, word: str) -> exp.Expr:
+    def _keyword_window(self, word: str) -> exp.Expr:
         node = WindowCall(range=self.parse_duration())
+        if word == "SESSION":
+            node.set("session", True)
+            return node
         if word == "HOP":
             if not self._match_text_seq("BY"):
                 self.expected("BY and the slide of HOP")
@@ -169,23 +188,23 @@ class WindowSyntax(Parser):
             node.set("offset", self.parse_duration())
         return node
 
-    def _window_arguments(self, word: str = "WINDOW") -> exp.Expr:
+    def window_arguments(self, word: str) -> exp.Expr:
         """What stands between the parentheses of a window function."""
+        node = self._window_arguments(word)
+        if word in _SESSIONS:
+            node.set("session", True)
+        return node
+
+    def _window_arguments(self, word: str) -> exp.Expr:
         if word == "WINDOW":
             return (
                 self._named_window() if self._match(TokenType.STRING, advance=False) else self._spark_window()
             )
         if word in ("TUMBLINGWINDOW", "HOPPINGWINDOW"):
             return self._azure_window(word)
-        if self._curr and self._curr.token_type not in _AMOUNTS:
-            span = (self._curr.start, self._curr.end + 1)
-            raise Misparse(
-                f"expected a duration, not {self._curr.text}",
-                span,
-                f"write {word} '1 hour'{' BY ' + repr('10 minutes') if word == 'HOP' else ''}",
-            )
-        keys = ("range", "slide", "offset") if word == "HOP" else ("range", "offset")
-        return self._filled(keys, self._parse_csv(self.parse_duration), 2 if word == "HOP" else 1)
+        if word == "SESSION_WINDOW" or (self._curr and self._curr.token_type not in _AMOUNTS):
+            return self._timed_window(word)
+        return self._filled(_GIVEN[word], self._parse_csv(self.parse_duration), 2 if word == "HOP" else 1)
 
     def _spark_window(self) -> exp.Expr:
         """`window(at, '10 minutes', '5 minutes', '1 minute')`."""
@@ -194,6 +213,26 @@ class WindowSyntax(Parser):
         node = self._filled(("range", "slide", "offset"), durations, 1)
         node.set("time", time)
         return node
+
+    def _timed_window(self, word: str) -> exp.Expr:
+        """`session_window(at, '10 minutes')`, `TUMBLE(at, INTERVAL '10' SECOND)`, `HOP(at, ...)` with the slide before the size, as in Flink."""
+        first = self._curr
+        time = self._parse_column()
+        if time is None or not self._match(TokenType.COMMA):
+            shown = "the end" if not first else first.text
+            raise Misparse(
+                f"expected a duration, not {shown}",
+                (self._prev.start, self._prev.end + 1) if not first else (first.start, first.end + 1),
+                f"write {_EXAMPLES[word]}",
+            )
+        keys = ("slide", "range", "offset") if word == "HOP" else _GIVEN[word]
+        node = self._filled(keys, self._parse_csv(self.parse_duration), 2 if word == "HOP" else 1)
+        node.set("time", time)
+        return node
+
+    def window_end_call(self, word: str, end: str) -> exp.Expr:
+        """`SESSION_START(at, INTERVAL '10' SECOND)` as the start of that window, and its like."""
+        return exp.Dot(this=self.window_arguments(word), expression=exp.to_identifier(end))
 
     def _named_window(self) -> exp.Expr:
         """Azure's `Window('id', TumblingWindow(minute, 20))`."""

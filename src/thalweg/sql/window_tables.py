@@ -65,8 +65,20 @@ def _grouped(source: Source, select: exp.Select, window: TableWindow, alias: str
         if part is not None:
             _replace(source, part, window, alias, ends=False)
     keys = [item for item, name in zip(group.expressions, named, strict=True) if name is None]
+    _check_keys(source, window, [i for i, n in zip(_group_items(select), named, strict=True) if n is None])
     group.set("expressions", [*keys, placed(_windows(source, window), window)])
     return select
+
+
+def _check_keys(source: Source, window: TableWindow, keys: list[exp.Expr]) -> None:
+    """Sessions are of the values that rows are grouped by, so PARTITION BY of the stream names the same columns."""
+    if window.args["kind"] != "SESSION":
+        return
+    grouped = {k.name.lower() if isinstance(k, exp.Column) else source.written(k) for k in keys}
+    if grouped != {k.name.lower() for k in window.args["keys"]}:
+        written = ", ".join(source.written(k) for k in keys)
+        hint = f"write PARTITION BY {written} after the stream" if keys else "leave out PARTITION BY"
+        raise source.at(window, "the sessions are not of what rows are grouped by", hint)
 
 
 def _group_items(select: exp.Select) -> Iterator[exp.Expr]:
@@ -95,6 +107,7 @@ def _ranked(source: Source, select: exp.Select, window: TableWindow, alias: str)
     _show_ends(select, alias)
     for call in _calls(select):
         keys = [i for i in call.args.get("partition_by") or () if _reference(unwrapped(i), alias) is None]
+        _check_keys(source, window, keys)
         call.set("partition_by", [*keys, placed(_windows(source, window), window)])
     if (where := select.args.get("where")) is not None:
         _replace(source, where, window, alias, ends=True)
@@ -115,7 +128,13 @@ def _show_ends(select: exp.Select, alias: str) -> None:
 
 def _of_rows(source: Source, select: exp.Select, window: TableWindow, alias: str) -> exp.Select:
     """Rows: each is in one tumbling window, whose ends follow from its time."""
-    if (kind := window.args["kind"]) != "TUMBLE":
+    if (kind := window.args["kind"]) == "SESSION":
+        raise source.at(
+            window,
+            "the session of a row is not known before it is over",
+            "group by window_start, window_end, or use TUMBLE",
+        )
+    if kind != "TUMBLE":
         raise source.at(
             window,
             f"{kind} without GROUP BY would give every row several times",
@@ -193,6 +212,8 @@ def _windows(source: Source, window: TableWindow) -> exp.Expr:
     kind, time, durations = window.args["kind"], window.args["time"], window.args["durations"]
     if kind == "TUMBLE":
         return WindowCall(time=time.copy(), **_filled(("range", "offset"), durations))
+    if kind == "SESSION":
+        return WindowCall(time=time.copy(), session=True, **_filled(("range",), durations))
     if kind == "HOP":
         return WindowCall(time=time.copy(), **_filled(("slide", "range", "offset"), durations))
     step, most = (

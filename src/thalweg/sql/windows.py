@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from thalweg.model.stream import Stream
-from thalweg.model.windows import NamedWindow, Window, default_id
+from thalweg.model.windows import NamedWindow, Window, default_id, session
 from thalweg.sql.builder import unwrapped
 from thalweg.sql.nodes import WindowCall, WindowSet
 from thalweg.sql.source import Source, suggestion
@@ -43,6 +43,8 @@ def bind_window(source: Source, call: exp.Expr, stream: Stream) -> Window:
             f"windows are of the event time {stream.time}, not of {written}",
             f"write window({stream.time}, ...)",
         )
+    if call.args.get("session"):
+        return session(fixed_length(source, call.args["range"], "the gap of a session"))
     range_ = fixed_length(source, call.args["range"], "the range of a window")
     slide = (
         fixed_length(source, call.args["slide"], "the slide of a window")

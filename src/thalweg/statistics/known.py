@@ -205,7 +205,8 @@ class Known:
             return Figure(sum(rate.value * share.value for rate, share in found), origin)
         if query.windows:
             keys = self.group(group_of(query)).keys
-            return Figure(sum(keys.value * 1e6 / w.window.slide for w in query.windows), keys.origin)
+            spans = [w.window.range if w.window.session else w.window.slide for w in query.windows]
+            return Figure(sum(keys.value * 1e6 / span for span in spans), keys.origin)
         if query.every is not None:
             groups = self.groups(query)
             return Figure(groups.value * 1e6 / query.every, groups.origin)

@@ -23,6 +23,8 @@ SELECTS = (
     "SELECT k, window_end, SUM(v) AS total, COUNT(*) AS n FROM s WHERE v % {m} = 0 GROUP BY k, TUMBLE '{n} seconds'",
     "SELECT window_id, window_end, MAX(v) AS high FROM r GROUP BY WINDOWS(TUMBLE '2 seconds', HOP '{n} seconds' BY '1 second')",
     "SELECT k, window_start, COUNT(DISTINCT v) AS values FROM s WHERE v > {m} GROUP BY k, HOP '{n} seconds' BY '1 second'",
+    "SELECT k, window_id, window_start, window_end, COUNT(*) AS n, MEDIAN(v) AS middle FROM s WHERE v % 11 = {m} "
+    "GROUP BY k, WINDOWS(SESSION '{n} seconds', SESSION '{m}00 milliseconds', TUMBLE '2 seconds')",
     f"SELECT s.k, s.v, r.at AS replied {JOINED} WHERE s.v = r.v AND s.k < {{m}}",
     f"SELECT s.k, COUNT(*) AS n, SUM(r.v) AS total {JOINED} WHERE s.v = r.v AND r.k <> {{m}} GROUP BY s.k EVERY 1 SECOND",
     f"SELECT r.k, MAX(s.v) AS high {JOINED} WHERE s.k = r.k AND s.v > r.v GROUP BY r.k EVERY 2 SECONDS",

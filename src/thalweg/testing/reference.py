@@ -122,6 +122,8 @@ def _where(query: Query) -> str:
 def _window_sql(query: Query, named: NamedWindow, begin: int | None, until: int | None) -> str:
     """One row per group and final instance of a window: keys, aggregates and the window columns."""
     w = named.window
+    if w.session:
+        return _sessions_sql(query, named, begin, until)
     start = f"(m * {w.slide} + {w.offset})"
     instances = f"range(floor_divide(__ts - {w.offset + w.range}, {w.slide}) + 1, floor_divide(__ts - {w.offset}, {w.slide}) + 1)"
     keys = [f"k{i}" for i in range(len(query.keys))]
@@ -140,6 +142,24 @@ def _window_sql(query: Query, named: NamedWindow, begin: int | None, until: int 
     return (
         f"SELECT {_list(keys, *_calls(query.calls))}, {window} "
         f"FROM {hits} WHERE {' AND '.join(bounds)} GROUP BY {_list(keys, 'm')}"
+    )
+
+
+def _sessions_sql(query: Query, named: NamedWindow, begin: int | None, until: int | None) -> str:
+    """One row per group and final session: gaps and islands over all rows of the group. With a `begin` those are left out of which rows from
+    before it might have been part."""
+    gap, keys = named.window.range, [f"k{i}" for i in range(len(query.keys))]
+    over = f"(PARTITION BY {_list(keys, '1')} ORDER BY __ts, __n)"
+    marked = f"SELECT *, __ts - lag(__ts) OVER {over} >= {gap} AS __apart FROM (SELECT *, row_number() OVER () AS __n FROM hits)"
+    numbered = f"SELECT *, count(*) FILTER (WHERE __apart) OVER {over} AS m FROM ({marked})"
+    start, end = "min(__ts)", f"max(__ts) + {gap}"
+    bounds = [f"{end} <= (SELECT instant FROM frontier)"]
+    bounds += [f"{start} - {gap} > {begin} - 2"] if begin is not None else []
+    bounds += [f"{end} <= {until}"] if until is not None else []
+    return (
+        f"SELECT {_list(keys, *_calls(query.calls))}, {_text(named.id)} AS window_id, "
+        f"make_timestamp({start}) AS window_start, make_timestamp({end}) AS window_end "
+        f"FROM ({numbered}) GROUP BY {_list(keys, 'm')} HAVING {' AND '.join(bounds)}"
     )
 
 

@@ -15,6 +15,7 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.nesting import RESULT_TIME
 from thalweg.model.query import Query
 from thalweg.model.stream import Column, Stream
+from thalweg.model.windows import Window
 from thalweg.testing.reference import connect, frontier, load_rows, reference
 from thalweg.testing.reference_joins import NONE, Batches, reference_join
 
@@ -89,14 +90,15 @@ def _begin(query: Query, begins: Mapping[str, int]) -> int | None:
     if not found:
         return None
     if query.windows:
-        ends = [
-            (found[0][1] - 1 - w.window.offset) // w.window.slide * w.window.slide
-            + w.window.offset
-            + w.window.range
-            for w in query.windows
-        ]
-        return max(ends)
+        return max(_last_end(w.window, found[0][1]) for w in query.windows)
     if query.unites:
         return max(b for _, b in found)
     first = max(b + (1 if i.length is None else i.length) for i, b in found)
     return first if query.every is None else (-(-first // query.every) - 1) * query.every
+
+
+def _last_end(window: Window, begin: int) -> int:
+    """The end of the last instance that starts before an instant; of sessions of one row, of the last that may be part of an earlier one."""
+    if window.session:
+        return begin - 2 + 2 * window.range
+    return (begin - 1 - window.offset) // window.slide * window.slide + window.offset + window.range

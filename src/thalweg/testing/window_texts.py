@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from thalweg.model.windows import Window, duration_text
+from thalweg.model.windows import Window, duration_text, session
 from thalweg.testing.fields import name_sql
 
 _FORMS = ("'{}'", "'{}'", "{}", "INTERVAL {}", "INTERVAL '{}'")
@@ -32,7 +32,7 @@ def window_texts(draw: DrawFn, stream: str, time: str, unit: int) -> Windowing:
     notations = [_documented(windows, draw(st.sampled_from(_FORMS)), draw(st.booleans()))] * 4
     if len(windows) == 1:
         notations.append(_spark(name_sql(time), windows[0]))
-    if not any(w.offset for w in windows):
+    if not any(w.offset or w.session for w in windows):
         notations.append(_azure(windows))
     found = [Windowing(stream, notation) for notation in notations]
     if len(windows) == 1:
@@ -43,6 +43,8 @@ def window_texts(draw: DrawFn, stream: str, time: str, unit: int) -> Windowing:
 def _flink(stream: str, time: str, form: str, window: Window) -> Windowing:
     """`TABLE(HOP(TABLE bid, DESCRIPTOR(at), INTERVAL '10' MINUTES, INTERVAL '1' HOUR))`; where the slide is
     a whole number of lengths, it is CUMULATE with the length as its step."""
+    if window.session:
+        return Windowing(stream, f"SESSION({time}, INTERVAL '{window.range}' MICROSECOND)")
     steps = window.slide // window.range
     if not window.tumbling and window.slide == steps * window.range:
         kind, lengths = "CUMULATE", [window.range, window.slide]
@@ -59,9 +61,9 @@ def _flink(stream: str, time: str, form: str, window: Window) -> Windowing:
 
 def _windows(unit: int) -> SearchStrategy[Window]:
     tumbling = st.builds(lambda r, o: Window(r * unit, r * unit, o * unit), _lengths, _offsets)
-    return tumbling | st.builds(
-        lambda r, s, o: Window(r * unit, s * unit, o * unit), _lengths, _lengths, _offsets
-    )
+    sessions = _lengths.map(lambda r: session(r * unit))
+    hopping = st.builds(lambda r, s, o: Window(r * unit, s * unit, o * unit), _lengths, _lengths, _offsets)
+    return st.one_of(tumbling, hopping, tumbling, hopping, sessions)
 
 
 def _documented(windows: Sequence[Window], form: str, named: bool) -> str:
@@ -77,12 +79,16 @@ def _window_text(window: Window, form: str) -> str:
     range_, slide, offset = (
         form.format(duration_text(d)) for d in (window.range, window.slide, window.offset)
     )
+    if window.session:
+        return f"SESSION {range_}"
     text = f"TUMBLE {range_}" if window.tumbling else f"HOP {range_} BY {slide}"
     return text + (f" OFFSET {offset}" if window.offset else "")
 
 
 def _spark(time: str, window: Window) -> str:
     """`window(at, '1 hour', '10 minutes')`."""
+    if window.session:
+        return f"session_window({time}, '{duration_text(window.range)}')"
     durations = [window.range, window.slide] + ([window.offset] if window.offset else [])
     return f"window({', '.join([time, *(repr(duration_text(d)) for d in durations)])})"
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from thalweg.compile.derive import derive_sql
-from thalweg.compile.lifts import lift_sql, merge_sql, statistics_sql
+from thalweg.compile.lifts import lift_sql, statistics_sql
+from thalweg.compile.pieces import merge_sql
 from thalweg.expr.nodes import Call, Column, Literal
 from thalweg.model.aggregates import part_columns
 from thalweg.model.query import Aggregate

@@ -16,6 +16,7 @@ SAME = [
         f"TABLE(CUMULATE(TABLE bid, DESCRIPTOR(at), {FIVE}, {TEN}))",
         "WINDOWS(HOP '5 seconds' BY '10 seconds', TUMBLE '10 seconds')",
     ),
+    (f"TABLE(SESSION(TABLE bid PARTITION BY auction, DESCRIPTOR(at), {TEN}))", "SESSION '10 seconds'"),
 ]
 
 
@@ -68,8 +69,12 @@ BAD = [
     ("SELECT 1 AS one FROM {hop} WHERE window_end > at GROUP BY window_end", "window_end is not known of a row of HOP", "HOP(", "use it in"),
     ("SELECT price FROM TUMBLE(TABLE bid, DESCRIPTOR(day), INTERVAL 1 DAY)", "day is not the event time of bid", "day", "the event time"),
     ("SELECT price FROM TUMBLE(TABLE bid, DESCRIPTOR(at))", "TUMBLE takes the size, and perhaps an offset", "TUMBLE(", "write TUMBLE(TABLE"),
-    ("SELECT price FROM TABLE(SESSION(TABLE bid, DESCRIPTOR(at), 1 DAY))", "SESSION windows are not supported", "SESSION", "use TUMBLE"),
-    ("SELECT price FROM TABLE(bid)", "expected TUMBLE, HOP or CUMULATE, not bid", "bid", "as in"),
+    ("SELECT price FROM TABLE(SESSION(TABLE bid, DESCRIPTOR(at), 1 DAY))", "the session of a row is not known before it is over", "SESS", "gr"),
+    ("SELECT 1 AS one FROM {session} GROUP BY price, window_end", "the sessions are not of what rows are grouped by", "SESS", "write"),
+    ("SELECT 1 AS one FROM {session} GROUP BY window_end", "the sessions are not of what rows are grouped by", "SESS", "leave"),
+    ("SELECT 1 AS one FROM SESSION(TABLE bid, DESCRIPTOR(at), 1 DAY, 1 DAY) GROUP BY window_end", "SESSION takes the gap", "SES", "write S"),
+    ("SELECT 1 AS one FROM SESSION(TABLE bid PARTITION BY, DESCRIPTOR(at), 1 DAY)", "expected a column, not ,", ",", "as in"),
+    ("SELECT price FROM TABLE(bid)", "expected TUMBLE, HOP, CUMULATE or SESSION, not bid", "bid", "as in"),
     ("SELECT price FROM HOP(bid, DESCRIPTOR(at), 1 DAY)", "expected TABLE and the name of a stream, not bid", "bid", "as in"),
     ("SELECT price FROM HOP(TABLE bid, at, 1 DAY)", "expected DESCRIPTOR and the time column, not at", "at", "as in"),
     ("SELECT b.price FROM {hop} b, bid c [RANGE 1 DAY]", "HOP in a join is not supported", "HOP(", "write the window after the stream"),
@@ -78,7 +83,7 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "message", "mark", "hint"), BAD, ids=[b[0] for b in BAD])
 def test_what_is_refused(text: str, message: str, mark: str, hint: str) -> None:
-    error = failure(text.format(hop=SAME[2][0], cumulate=SAME[3][0]))
+    error = failure(text.format(hop=SAME[2][0], cumulate=SAME[3][0], session=SAME[4][0]))
     assert error.message == message and marked(error).startswith(mark)
     assert error.hint and error.hint.startswith(hint)
 

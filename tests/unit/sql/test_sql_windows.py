@@ -2,9 +2,9 @@
 # ruff: noqa: E501
 
 import pytest
-from sql_support import bound, meaning
+from sql_support import bound, failure, marked, meaning
 
-from thalweg.model.windows import SECOND, NamedWindow, Window
+from thalweg.model.windows import SECOND, NamedWindow, Window, session
 from thalweg.testing.bound import bind_text
 
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
@@ -54,6 +54,15 @@ WINDOWS = [
     (
         "TumblingWindow(Offset(second, -50), Duration(mi, 1))",
         NamedWindow("1 minute offset 10 seconds", Window(MINUTE, MINUTE, 10 * SECOND)),
+    ),
+    ("SESSION '10 minutes'", NamedWindow("session 10 minutes", session(10 * MINUTE))),
+    ("session(INTERVAL 600 SECONDS) AS visit", NamedWindow("visit", session(10 * MINUTE))),
+    ("session_window(at, '10 minutes')", NamedWindow("session 10 minutes", session(10 * MINUTE))),
+    ("SESSION(b.at, INTERVAL '10' MINUTE)", NamedWindow("session 10 minutes", session(10 * MINUTE))),
+    ("TUMBLE(at, INTERVAL '1' HOUR)", NamedWindow("1 hour", Window(HOUR, HOUR))),
+    (
+        "HOP(at, INTERVAL 5 MINUTES, INTERVAL 10 MINUTES)",
+        NamedWindow("10 minutes by 5 minutes", Window(10 * MINUTE, 5 * MINUTE)),
     ),
     ("TumblingWindow(hh, 1)", NamedWindow("1 hour", Window(HOUR, HOUR))),
     ("TumblingWindow(minute, 20)", NamedWindow("20 minutes", Window(20 * MINUTE, 20 * MINUTE))),
@@ -137,3 +146,39 @@ def test_an_unnamed_window_is_called_window() -> None:
         f"{stream} CREATE QUERY q AS SELECT window(at, '1 minute'), COUNT(*) AS n FROM s GROUP BY window(at, '1 minute')"
     )
     assert [o.name for o in made.queries["q"].outputs] == ["window", "n"]
+
+
+ENDS = "SELECT auction, {} AS a, {} AS b, COUNT(*) AS n FROM bid GROUP BY auction, {}"
+ENDED = [
+    ("session_window.start", "session_window.end", "session_window(at, '1 minute')"),
+    ("session_window(at, '1 minute').start", "session_window(at, '1 minute').end", "session_window(at, '1 minute')"),
+    ("SESSION_START(at, INTERVAL '1' MINUTE)", "SESSION_END(at, INTERVAL '1' MINUTE)", "SESSION(at, INTERVAL '1' MINUTE)"),
+    ("window_start", "window_end", "SESSION 1 MINUTE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", ENDED)
+def test_sessions_have_ends_in_all_notations(parts: tuple[str, str, str]) -> None:
+    assert bound(ENDS.format(*parts)).meaning == bound(ENDS.format(*ENDED[-1])).meaning
+
+
+def test_tumbling_windows_have_ends_as_flink_had_them() -> None:
+    old = ENDS.format("TUMBLE_START(at, 1 MINUTE)", "TUMBLE_END(at, 1 MINUTE)", "TUMBLE(at, 1 MINUTE)")
+    assert bound(old).meaning == bound(ENDS.format("window_start", "window_end", "TUMBLE '1 minute'")).meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "mark"),
+    [
+        (ENDS.format(1, 2, "SESSION '0 seconds'"), "the gap of a session must be above zero", "'0 seconds'"),
+        (ENDS.format(1, 2, "SESSION '1 month'"), "months and years have no fixed length", "'1 month'"),
+        (ENDS.format(1, 2, "SESSION(at)"), "expected a duration, not at", "at"),
+        (ENDS.format(1, 2, "session_window(price, '1 minute')"), "windows are of the event time at, not of price", "price"),
+        (ENDS.format("session_window.start", 2, "TUMBLE '1 minute'"), "the query has no session window", "session_window.start"),
+        (ENDS.format("SESSION_END(at, 2 MINUTES)", 2, "SESSION 1 MINUTE"), "this window is not in GROUP BY", "at, 2 MINUTES"),
+        (ENDS.format(1, 2, "SessionWindow(minute, 5, 10)"), "SessionWindow windows are not supported", "SessionWindow"),
+    ],
+)  # fmt: skip
+def test_sessions_are_refused_at_their_place(text: str, message: str, mark: str) -> None:
+    error = failure(text)
+    assert error.message == message and marked(error).startswith(mark) and error.hint

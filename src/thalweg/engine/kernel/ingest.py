@@ -274,7 +274,7 @@ class StreamIngest:
         table = query(
             f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", {"frontier": self.frontier}
         )
-        if fragment.early:
+        if fragment.early and not fragment.window.session:
             self.facts.made[fragment.id] = Made(table.num_rows, len(pc.unique(table.column("slot"))))
         self.sender.table(fragment.id, table, fragment.cut.copies(partitions), fragment.split)
         if self.task.look and fragment.counted:

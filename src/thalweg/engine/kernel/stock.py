@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.compile import invalidation
-from thalweg.compile.lifts import merge_sql, present
+from thalweg.compile.pieces import merge_sql, present
 from thalweg.compile.retention import block_of
 from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.compiled import Compiled
 from thalweg.engine.kernel.connection import Tables, query
-from thalweg.engine.kernel.shelf import Merge, Shelf, stack
+from thalweg.engine.kernel.shelf import Merge, Shelf, from_slot, stack
 from thalweg.plan.instants import next_instant
 from thalweg.plan.nodes import COUNTED, Derived, Fragment
 from thalweg.plan.ranges import LOWEST, Frontiers, Range
@@ -45,6 +45,7 @@ class Stock:
         self.tables = Tables()
         self.present: dict[str, pa.Table] = {}
         self._moved: dict[str, list[pa.Table]] = {}
+        self._sessions: dict[str, pa.Table | None] = {}
         self._shapes = {s.join.id: s for s in compiled.joins}
 
     @property
@@ -80,6 +81,18 @@ class Stock:
         self.tables.offer("pieces", whole)
         return query(merge_sql(present(fragment, whole.column_names), '"pieces"', bounded=False))
 
+    def sessions(self, fragment: Fragment) -> pa.Table | None:
+        """The open sessions of a fragment, with what the batch brought; None where there are none."""
+        if fragment.id not in self._sessions:
+            fresh = self._fresh(fragment)
+            tables = [*fresh, *self.shelf.tables(fragment.id)]
+            whole = stack(tables) if tables else None
+            self._sessions[fragment.id] = self.merged(fragment, whole) if fresh and whole else whole
+        return self._sessions[fragment.id]
+
+    def _fresh(self, fragment: Fragment) -> list[pa.Table]:
+        return [t for t in (*self.new(fragment), *self.moved(fragment)) if t.num_rows]
+
     def merged_between(self, node: Fragment | Derived, table: pa.Table, needs: Range) -> pa.Table:
         """The instances of a range as one row per key each."""
         started = time.perf_counter()
@@ -98,6 +111,8 @@ class Stock:
 
     def _keep(self, fragment: Fragment) -> None:
         """What stays: all but the slots that nobody needs, or what the strategy of its joins leaves."""
+        if fragment.window.session:
+            return self._keep_sessions(fragment)
         users = [(self._shapes[j.id], n) for j, n in self.plan.joins_of(fragment.id)]
         tables, oldest = [*self.new(fragment), *self.moved(fragment)], self.needed[fragment.id]
         if not users:
@@ -115,6 +130,16 @@ class Stock:
                 else max(b for b in blocks if b is not None)
             )
             self.shelf.keep(fragment.id, tables, oldest, self._merging(fragment, users), block)
+
+    def _keep_sessions(self, fragment: Fragment) -> None:
+        """Sessions that are open stay, each as one row; they are written where any is new, longer or closed."""
+        started, whole = time.perf_counter(), self.sessions(fragment)
+        if whole is None:
+            return
+        kept = from_slot(whole, self.needed[fragment.id])
+        if kept.num_rows < whole.num_rows or self._fresh(fragment):
+            self.shelf.replace(fragment.id, kept)
+            self.report.time(f"keep {fragment.id}", kept.num_rows, time.perf_counter() - started)
 
     def _replaced(self, fragment: Fragment, users: list[tuple[Shape, int]]) -> bool:
         """Whether the strategies of all its joins looked at its rows, and what they left was written in its place."""

@@ -57,6 +57,9 @@ class WindowWork:
         for fragment in self.plan.fragments:
             if self.plan.has_windows(fragment):
                 with blaming(self.plan.queries_of(fragment.id)):
+                    if fragment.window.session:
+                        self._offer_sessions(fragment)
+                        continue
                     self._offer(fragment, [*self.stock.new(fragment), *self.stock.moved(fragment)])
         for derived in self.plan.derived:
             if derived.id not in self.compiled.inlined:
@@ -116,6 +119,13 @@ class WindowWork:
         if len({reader for reader, _ in uses}) > 1 and overlap(inputs) > APART:
             whole = self.stock.merged_between(node, whole, needs)
         self.tables.offer(f"all_{node.id}", whole)
+
+    def _offer_sessions(self, fragment: Fragment) -> None:
+        """Register `all_F`: every session that is not known to be over, those that this batch ends among them."""
+        started = time.perf_counter()
+        if (found := self.stock.sessions(fragment)) is not None:
+            self.tables.offer(f"all_{fragment.id}", found)
+            self.report.time(f"merge {fragment.id}", found.num_rows, time.perf_counter() - started)
 
     def _derive(self, derived: Derived) -> list[pa.Table]:
         (low, high), given = self._final(derived), self.tables.columns.get(f"all_{derived.parent}")

@@ -130,13 +130,20 @@ def estimates(
     """What each step of a plan is expected to read, make, keep and cost per batch."""
     constants = constants or Constants()
     weigh = engine_weights(statistics, constants, traits)
-    return tuple(_estimate(s, forest, statistics, weigh, constants) for s in forest)
+    return tuple(_estimate(s, forest, traits, statistics, weigh, constants) for s in forest)
 
 
 def _estimate(
-    step: Step, forest: Forest, statistics: WindowStatistics, weigh: Weigh, constants: Constants
+    step: Step,
+    forest: Forest,
+    traits: Traits,
+    statistics: WindowStatistics,
+    weigh: Weigh,
+    constants: Constants,
 ) -> StepEstimate:
     w, batch = step.window, statistics.batch
+    if w.session:
+        return _session_estimate(step, traits, statistics, constants)
     rows = distinct_keys(statistics, w.range)
     if step.source is None:
         rows_in = statistics.rate * batch / SECOND
@@ -149,3 +156,18 @@ def _estimate(
     return StepEstimate(
         step, rows_in, batch / w.slide * rows, kept, priced(step, weigh) + opened + constants.state * kept
     )
+
+
+def _session_estimate(
+    step: Step, traits: Traits, statistics: WindowStatistics, constants: Constants
+) -> StepEstimate:
+    """Sessions: rows are aggregated by slots as long as the gap, and what that makes is put in order with the sessions that are open, those of
+    the keys that had a row within the gap. A session ends with each row of a key that none follows so soon."""
+    batch, gap, rate = statistics.batch, step.window.range, statistics.rate
+    rows = rate * batch / SECOND
+    sent = min(rows, (batch + gap) / gap * distinct_keys(statistics, min(batch, gap)))
+    kept = distinct_keys(statistics, gap)
+    value = constants.value * rows if traits.holistic else 0.0
+    work = rows * constants.row + value + sent * constants.exchange + (sent + kept) * constants.combine
+    made = round(rows * exp(-rate * gap / SECOND / statistics.keys), 3)
+    return StepEstimate(step, rows, made, kept, work + 2 * constants.step + constants.state * kept)
