@@ -103,7 +103,7 @@ UNBOUNDED = """CREATE QUERY q AS SELECT a.g, COUNT(*) AS n, SUM(b.x) AS s
     FROM a [UNBOUNDED], b [RANGE 2 SECONDS] WHERE a.k = b.k GROUP BY a.g EVERY 1 SECOND"""
 
 
-@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "expiry", "materialize"])
+@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "wide", "expiry", "materialize"])
 def test_windows_without_end_are_taken_over(tmp_path: Path, evaluate: str) -> None:
     """Rows that were kept from the beginning become aggregation sets, and the next plan's evaluation begins with them."""
     bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + UNBOUNDED)

@@ -35,6 +35,7 @@ TYPES = {
 W = "[RANGE 10 SECONDS]"
 END = [(0, 0, 40 * S)]
 PLANS = [(p, e) for p in ("LAP", "EAP10", "EAP01", "EAP11") for e in ("snapshot", "delta", "expiry")]
+PLANS += [("EAP11", "wide")]
 
 Rows = Sequence[tuple[Any, Any, int]]
 
@@ -131,7 +132,7 @@ def test_a_list_of_floats_and_integers_is_compared_as_single_ones_are(tmp_path: 
     ] == [16_777_216]
 
 
-@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "expiry"])
+@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "wide", "expiry"])
 def test_sums_of_products_with_two_large_counts(tmp_path: Path, evaluate: str) -> None:
     query = f"SELECT SUM(a.x + b.x) AS s FROM a {W}, b {W} WHERE a.k = b.k EVERY 10 SECONDS"
     types = {"a": ("BIGINT", "INT"), "b": ("BIGINT", "INT")}

@@ -29,7 +29,7 @@ from thalweg.testing.join_texts import joins
 from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 
-EVALUATIONS = ("snapshot", "expiry", "delta", "materialize")
+EVALUATIONS = ("snapshot", "expiry", "delta", "wide", "materialize")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Forced(WindowPlanner):
     def join(self, query: Query) -> JoinChoice:
         """The forced plan, or a snapshot where it can't be evaluated in that way."""
         early = tuple(bool(self.bits >> n & 1) for n in range(len(query.inputs)))
-        evaluate = self.evaluate if may_evaluate(query, self.evaluate) else "snapshot"
+        evaluate = self.evaluate if may_evaluate(query, self.evaluate, early) else "snapshot"
         return JoinChoice(
             early,
             evaluate,
@@ -137,6 +137,33 @@ def test_switches_change_nothing(
     case: JoinCase, planner: Forced, partitions: list[int], switches: dict[int, Forced]
 ) -> None:
     check_case(case, planner, set(), partitions, switches)
+
+
+incremental = hs.builds(
+    Forced,
+    config=hs.just(Config()),
+    bits=hs.just(15),
+    evaluate=hs.sampled_from(["wide", "wide", "delta"]),
+    method=hs.sampled_from(["hash", "hash", "loop"]),
+    seed=hs.none() | hs.integers(0, 99),
+)
+
+
+@given(
+    case=joins(aggregate=True, invertible=True),
+    planner=incremental,
+    restarts=steps,
+    partitions=parallelism,
+    switches=hs.dictionaries(hs.integers(1, 5), incremental | planners, max_size=2),
+)
+def test_what_enters_and_leaves_windows_adds_up(
+    case: JoinCase,
+    planner: Forced,
+    restarts: set[int],
+    partitions: list[int],
+    switches: dict[int, Forced],
+) -> None:
+    check_case(case, planner, restarts, partitions, switches)
 
 
 def test_the_spread_of_one_nan_met_twice_is_nan() -> None:

@@ -31,7 +31,7 @@ def session(tmp_path: Path) -> LocalSession:
     return made
 
 
-@pytest.mark.parametrize("evaluate", ["best", "delta", "expiry"])
+@pytest.mark.parametrize("evaluate", ["best", "delta", "wide", "expiry"])
 def test_results_whatever_the_number_is(evaluate: str, session: LocalSession, tmp_path: Path) -> None:
     fed = [{n: rows(b, 5 * i) for i, n in enumerate("sr")} for b in range(BATCHES)]
     files = {n: write_batches(tmp_path / n, session.catalog.streams[n], [b[n] for b in fed]) for n in "sr"}

@@ -59,9 +59,14 @@ class Considered:
     estimate: Estimate
 
 
-def may_evaluate(query: Query, evaluate: str) -> bool:
-    """Whether a query's aggregates can be evaluated in a way: a difference needs aggregates that pairs can be taken out of."""
-    return evaluate == BEST or EVALUATIONS[evaluate].serves(query)
+def may_evaluate(query: Query, evaluate: str, early: tuple[bool, ...] | None = None) -> bool:
+    """Whether a query's aggregates can be evaluated in a way, where some inputs are aggregated early: a difference needs aggregates that
+    pairs can be taken out of, and sets of whole windows need sets."""
+    if evaluate == BEST:
+        return True
+    evaluation = EVALUATIONS[evaluate]
+    rows = early is not None and any(i.is_stream and not e for i, e in zip(query.inputs, early, strict=True))
+    return evaluation.serves(query) and not (evaluation.of_sets and rows)
 
 
 def may_hash(query: Query) -> bool:
@@ -87,7 +92,7 @@ def choices(query: Query, wish: Wish) -> Iterator[JoinChoice]:
             continue
         for evaluation in EVALUATIONS.values():
             asked = evaluation.name == wish.evaluate or (wish.evaluate == BEST and not evaluation.asked_for)
-            if asked and evaluation.serves(query):
+            if asked and may_evaluate(query, evaluation.name, early):
                 yield from (JoinChoice(early, evaluation.name, m, wish.invalidate) for m in methods)
 
 

@@ -247,6 +247,9 @@ def _no_plan_hint(query: Query, config: Config) -> str:
     if not may_evaluate(query, config.evaluate):
         others = [name for name in NAMES if may_evaluate(query, name)]
         return f"{config.evaluate} takes {EVALUATIONS[config.evaluate].takes}; use {' or '.join(others)}"
+    if config.evaluate in EVALUATIONS and EVALUATIONS[config.evaluate].of_sets:
+        sets = "".join("1" if i.is_stream else "0" for i in query.inputs)
+        return f"{config.evaluate} is of windows that are aggregated early: use EAP{sets}"
     if config.join == "hash" and not may_hash(query):
         return "no column of one input is equated with one of another; use loop"
     return f"it has {len(query.inputs)} inputs: use LAP, or EAP with {len(query.inputs)} digits"

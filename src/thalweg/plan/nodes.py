@@ -220,8 +220,8 @@ class Resting:
 class Join:
     """Partners found among fragments, and what they make: joined rows, or partial results of groups at instants.
 
-    `asked` is the join without names and without what is made of its results (`core`). `evaluate` is snapshot, delta, expiry or
-    materialize, or "rows" where the joined rows are the result; `method` hash or loop. `begins` says per input from which event time on
+    `asked` is the join without names and without what is made of its results (`core`). `evaluate` is snapshot, delta, wide, expiry
+    or materialize, or "rows" where the joined rows are the result; `method` hash or loop. `begins` says per input from which event time on
     its rows count (None: all). One that `takes_over` from another evaluation of the same fragments begins with what these hold.
     The join of a pool of queries may come to ask for other rows while it stays the same; `resting` are the bits that it can't give yet.
     One whose streams are kept in a commons has a `room` there, and some of its inputs, `met`, may have met in a sub-join, `sub`.

@@ -83,14 +83,17 @@ _SCALARS += [
 
 
 @st.composite
-def aggregations(draw: DrawFn, inputs: Sequence[Input], body: str, every: str, moment: str) -> str:
-    """The same over groups: keys of any inputs or none, aggregates, HAVING, changes only."""
+def aggregations(
+    draw: DrawFn, inputs: Sequence[Input], body: str, every: str, moment: str, invertible: bool = False
+) -> str:
+    """The same over groups: keys of any inputs or none, aggregates (perhaps only those that rows can be taken out of), HAVING, changes only."""
     changes = draw(st.integers(0, 2)) == 2
     keys = draw(st.lists(_keys(inputs), max_size=3, unique=True))
-    calls = draw(st.lists(_results(inputs, changes), min_size=1, max_size=6))
+    results = _invertible(inputs) if invertible else _results(inputs, changes)
+    calls = draw(st.lists(results, min_size=1, max_size=6))
     instants = draw(st.sampled_from([["window_end"], ["window_end"], ["window_end AS t"], []]))
     select = ", ".join([*(f"{k} AS key{i}" for i, k in enumerate(keys)), *instants, _named(calls, "r")])
-    having = draw(_having(inputs, moment)) if draw(st.integers(0, 3)) == 3 else None
+    having = draw(_having(inputs, moment)) if not invertible and draw(st.integers(0, 3)) == 3 else None
     text = (
         f"SELECT {select} {body}"
         + (f" GROUP BY {', '.join(keys)}" if keys else "")
@@ -131,6 +134,22 @@ _COMPOUND = [
     "MAX({l}.x) - MIN({r}.x)",
     "SUM({l}.x) > SUM({r}.x)",
 ]
+
+
+def _invertible(inputs: Sequence[Input]) -> SearchStrategy[str]:
+    """An aggregate of numbers that do not round, which rows can be taken out of."""
+    numbers = st.sampled_from([c for i in inputs for c in i.of("j", "x", "x", *(["d"] if i.exact else []))])
+    columns = st.sampled_from([c for i in inputs for c in i.of("k", "j", "x", "s", "b")])
+    plain = _any_of(
+        [
+            st.just("COUNT(*)"),
+            st.builds("COUNT({})".format, columns),
+            st.builds(str.format, st.sampled_from(["SUM({})", "SUM({})", "AVG({})"]), numbers),
+            _pairs(inputs, ["SUM({l}.x + {r}.j)", "COUNT({l}.x * {r}.x)"]),
+        ]
+    )
+    filtered = st.builds("{} FILTER (WHERE {})".format, plain, st.sampled_from(inputs).flatmap(conditions))
+    return _any_of([plain, plain, filtered])
 
 
 def _aggregates(inputs: Sequence[Input], exact: bool) -> SearchStrategy[str]:

@@ -23,11 +23,14 @@ _ROWS = {
 
 
 @st.composite
-def joins(draw: DrawFn, max_queries: int = 3, aggregate: bool | None = None) -> JoinCase:
+def joins(
+    draw: DrawFn, max_queries: int = 3, aggregate: bool | None = None, invertible: bool = False
+) -> JoinCase:
     """Streams and joins of them, small enough to run in a moment."""
     sources = draw(join_sources())
     inputs = draw(st.sampled_from([2, 2, 2, 3, 3, 4]))
-    queries = draw(st.lists(join_query_texts(sources, aggregate, inputs), min_size=1, max_size=max_queries))
+    texts = join_query_texts(sources, aggregate, inputs, invertible)
+    queries = draw(st.lists(texts, min_size=1, max_size=max_queries))
     return JoinCase(
         sources, draw(relation_rows(sources)), draw(feeds(sources, _ROWS[inputs])), tuple(queries)
     )
@@ -43,7 +46,11 @@ class _Windows:
 
 @st.composite
 def join_query_texts(
-    draw: DrawFn, sources: JoinSources, aggregate: bool | None = None, max_inputs: int = 4
+    draw: DrawFn,
+    sources: JoinSources,
+    aggregate: bool | None = None,
+    max_inputs: int = 4,
+    invertible: bool = False,
 ) -> str:
     """A SELECT of aggregates over a join, or of its rows; with None, either. Rows of one stream need no window."""
     rows = draw(st.booleans()) if aggregate is None else not aggregate
@@ -54,7 +61,8 @@ def join_query_texts(
     body = draw(_bodies(inputs, windows))
     if rows:
         return f"SELECT {draw(row_items(inputs))} {body}"
-    return draw(aggregations(inputs, body, windows.every, str(instant(sources.begin, 10 * sources.unit, 0))))
+    moment = str(instant(sources.begin, 10 * sources.unit, 0))
+    return draw(aggregations(inputs, body, windows.every, moment, invertible))
 
 
 @st.composite

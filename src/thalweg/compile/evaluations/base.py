@@ -73,7 +73,8 @@ class Evaluation:
     inputs meet in a batch. work: what that and all else costs. keeps: how many instants before the first that is not final the state that
     it keeps goes back to, None where it keeps nothing itself. merges: whether what it keeps of one slot may be merged. asked_for: whether
     it is taken only if settings name it. wants_merged: whether an aggregation set must have one row per columns and slot, so that it
-    leaves as it entered.
+    leaves as it entered. of_sets: whether all streams must be aggregated early. edges: the slots of an input that are read for some
+    instants, where something was kept; None where all are.
     """
 
     name: str
@@ -88,6 +89,8 @@ class Evaluation:
     asked_for: bool = False
     wants_merged: bool = False
     takes: str = "aggregates"
+    of_sets: bool = False
+    edges: Callable[[Shape, int, Range], tuple[Range, ...]] | None = None
 
     @property
     def back(self) -> int:

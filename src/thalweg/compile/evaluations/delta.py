@@ -30,8 +30,10 @@ from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
 
+EXACT_SUMS = "COUNT, SUM and AVG of exact numbers"
 
-def _serves(query: Query) -> bool:
+
+def is_invertible(query: Query) -> bool:
     """Whether pairs can be taken out of all aggregates, exactly, and leave at the same instant for all members of a pool."""
     is_one_window = all(c.length == i.length for i in query.inputs for c in i.sets)
     return (
@@ -60,14 +62,15 @@ def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
             "changes",
             instants,
         )
-    base = ["base"] if anew else ["last"] if moment.kept else []
-    sources = [*(["changes"] if instants else []), *base]
+    kept = f'SELECT * RENAME ("slot" AS "i") FROM "{KEPT}"'
+    base = ['SELECT * FROM "base"'] if anew else [kept] if moment.kept else []
+    sources = [*(['SELECT * FROM "changes"'] if instants else []), *base]
     if not sources:
         return
-    yield Step("totals", _totals_sql(shape, sources), "totals")
-    yield Step("last", _last_totals_sql(shape, final[1] - 1), KEPT)
+    yield Step("totals", totals_sql(shape, sources), "totals")
+    yield Step("last", last_totals_sql(shape, final[1] - 1), KEPT)
     if moment.shown:
-        yield Step("standing", _standing_sql(shape), SENT, moment.shown)
+        yield Step("standing", standing_sql(shape), SENT, moment.shown)
 
 
 def _delta_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str:
@@ -89,14 +92,14 @@ def _delta_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> str
                 shape.order(k),
             )
         )
-    return _summed(shape, terms)
+    return summed(shape, terms)
 
 
 def _base_sql(shape: Shape, at: int, sizes: Sizes) -> str:
     """The totals of one instant from what the windows hold."""
     views = [window_view(shape, n, (at, at + 1), False, sizes, merge=False) for n in range(len(shape.sides))]
     where = [*conditions(shape), *same_instant(shape)]
-    return _summed(
+    return summed(
         shape,
         [
             joined(
@@ -111,7 +114,7 @@ def _totalled(shape: Shape) -> list[str]:
     return [*(f'"{p.name}"' for p in shape.parts), *(f'"has_{p.name}"' for p in shape.parts), '"pairs"']
 
 
-def _summed(shape: Shape, terms: Sequence[str]) -> str:
+def summed(shape: Shape, terms: Sequence[str]) -> str:
     keys = [*shape.keys, '"i"']
     places = ", ".join(str(i + 1) for i in range(len(keys)))
     sums = [*(f"sum({n}) AS {n}" for n in _totalled(shape)), f'{ONE_EACH} AS "{PAIRS}"']
@@ -139,26 +142,21 @@ def _change_view(shape: Shape, number: int, instants: Range, sizes: Sizes) -> Vi
     return View(sql, 2 * rows_of(sizes, side, NEW))
 
 
-def _totals_sql(shape: Shape, sources: Sequence[str]) -> str:
-    """Running totals of `changes` on top of the base, with the instant "next" at which each is replaced."""
+def totals_sql(shape: Shape, sources: Sequence[str]) -> str:
+    """Running totals of changes on top of what was before, with the instant "next" at which each is replaced."""
     by = ", ".join(shape.keys) or "1"
     over = f'OVER (PARTITION BY {by} ORDER BY "i" ROWS UNBOUNDED PRECEDING)'
     sums = [f"sum({n}) {over} AS {n}" for n in _totalled(shape)]
     following = f'lead("i") OVER (PARTITION BY {by} ORDER BY "i") AS "next"'
     columns = ", ".join([*shape.keys, '"i"', *_totalled(shape)])
-    tables = {
-        "last": f'(SELECT * RENAME ("slot" AS "i") FROM "{KEPT}")',
-        "base": '"base"',
-        "changes": '"changes"',
-    }
-    rows = " UNION ALL BY NAME ".join(f"SELECT {columns} FROM {tables[s]}" for s in sources)
+    rows = " UNION ALL BY NAME ".join(f"SELECT {columns} FROM ({s})" for s in sources)
     return f"SELECT {', '.join([*shape.keys, _I, *sums, following])}\nFROM ({rows})"
 
 
 _I = '"i"'
 
 
-def _standing_sql(shape: Shape) -> str:
+def standing_sql(shape: Shape) -> str:
     """The totals that hold at every instant, where any pair is left."""
     parts = [f'CASE WHEN "has_{p.name}" > 0 THEN "{p.name}" END AS "{p.name}"' for p in shape.parts]
     keys = ", ".join([*shape.keys, '"inst"."i" AS "i"'])
@@ -166,9 +164,9 @@ def _standing_sql(shape: Shape) -> str:
     return f'SELECT {", ".join([keys, *parts])}\nFROM "totals", "inst" WHERE {on} AND "pairs" > 0'
 
 
-def _last_totals_sql(shape: Shape, last: int) -> str:
+def last_totals_sql(shape: Shape, last: int, *more: str) -> str:
     """The totals as they stand at the last instant."""
-    columns = ", ".join([*shape.keys, f"{last}::BIGINT AS slot", *_totalled(shape)])
+    columns = ", ".join([*shape.keys, f"{last}::BIGINT AS slot", *_totalled(shape), *more])
     return f'SELECT {columns} FROM "totals" WHERE "next" IS NULL AND "pairs" > 0'
 
 
@@ -199,8 +197,8 @@ DELTA = Evaluation(
     steps=_steps,
     meetings=_meetings,
     work=_work,
-    serves=_serves,
-    takes="COUNT, SUM and AVG of exact numbers",
+    serves=is_invertible,
+    takes=EXACT_SUMS,
     keeps=1,
     wants_merged=True,
 )

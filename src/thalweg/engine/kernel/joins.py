@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +27,21 @@ from thalweg.plan.grid import Cut
 from thalweg.plan.instants import alive_instants, final_instants, is_emitted
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.pool import SET
+from thalweg.plan.ranges import Range
 from thalweg.plan.shape import Shape
+from thalweg.state.manifest import StateFile
 
 RESULT = "result:"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a batch is to a join of instants: those that become final, whether all is made anew, and the files of what was kept."""
+
+    shape: Shape
+    final: Range
+    again: bool
+    kept: tuple[StateFile, ...] = ()
 
 
 class JoinWork:
@@ -46,9 +59,11 @@ class JoinWork:
         self.sizes: dict[tuple[str, str], int] = {}
         self.rows: dict[str, pa.Table] = {}
         self.subs = {s.id: s for s in self.plan.subs}
+        self.turns: dict[str, Turn] = {}
 
     def run(self) -> None:
         """Sides, then joins."""
+        self.turns = {s.join.id: self._turn(s) for s in self.compiled.joins if s.query.every is not None}
         for fragment in self.plan.fragments:
             if self.plan.joins_of(fragment.id):
                 with blaming(self.plan.queries_of(fragment.id)):
@@ -67,7 +82,8 @@ class JoinWork:
             self._offer(side, rows, rows.num_rows)
             self.sizes[ALL, side.id] = rows.num_rows
             return
-        old, new = [*self.shelf.tables(side.id), *self.stock.moved(side)], self.stock.new(side)
+        edges = self._edges(side)
+        old, new = [*self._old(side, edges), *self.stock.moved(side)], in_slots(self.stock.new(side), edges)
         if side.common:
             old, new = [worded(side, t) for t in old], [worded(side, t) for t in new]
         if not old and not new:
@@ -84,6 +100,25 @@ class JoinWork:
         }
         self._offer(side, whole, whole.num_rows - fresh)
 
+    def _edges(self, side: Fragment) -> list[Range] | None:
+        """The slots that its joins need of a side; None where some needs all."""
+        found: list[Range] = []
+        for join, number in self.plan.joins_of(side.id):
+            edges, turn = EVALUATIONS[join.evaluate].edges, self.turns.get(join.id)
+            if edges is None or turn is None or turn.again or not turn.kept:
+                return None
+            if turn.final[0] < turn.final[1]:
+                found += edges(turn.shape, number, turn.final)
+        return found
+
+    def _old(self, side: Fragment, edges: list[Range] | None) -> list[pa.Table]:
+        """What was kept of a side, of the slots that are needed."""
+        files = self.shelf.files(side.id)
+        if edges is None:
+            return [self.shelf.read(f) for f in files]
+        some = [f for f in files if any(f.low < high and f.high >= low for low, high in edges)]
+        return in_slots([self.shelf.read(f) for f in some], edges)
+
     def _offer(self, side: Fragment, whole: pa.Table, old: int) -> None:
         """Register a side; rows that may be results are numbered, and say whether they are new."""
         if any(j.asked.every is None for j, _ in self.plan.joins_of(side.id)):
@@ -96,13 +131,12 @@ class JoinWork:
 
     def _complete(self, shape: Shape) -> bool:
         """Whether every stream has rows with all the parts that are asked for; else nothing can have been joined."""
-        for number in shape.streams:
-            side = shape.sides[number]
-            wanted = {p.column.name for p in shape.parts if p.input == number}
-            present = self.stock.present.get(side.id)
-            if present is None or not wanted <= set(present.column_names):
-                return False
-        return True
+        return all(self._has_parts(shape, n) for n in shape.streams)
+
+    def _has_parts(self, shape: Shape, number: int) -> bool:
+        wanted = {p.column.name for p in shape.parts if p.input == number}
+        present = self.stock.present.get(shape.sides[number].id)
+        return present is not None and wanted <= set(present.column_names)
 
     def _rows(self, shape: Shape) -> int:
         fresh = tuple(n for n in shape.streams if any(t.num_rows for t in self.stock.new(shape.sides[n])))
@@ -123,25 +157,34 @@ class JoinWork:
                 self.sizes[ALL, sub.id] = table.num_rows
                 self.report.time(f"meet {sub.id}", table.num_rows, time.perf_counter() - started)
 
-    def _instants(self, shape: Shape) -> int:
-        """Results of the instants that become final now, where there are any."""
+    def _turn(self, shape: Shape) -> Turn:
+        """What a batch is to a join of instants, and what is kept of it."""
         join, evaluation = shape.join, EVALUATIONS[shape.join.evaluate]
         final = final_instants(shape.query, self.stock.before, self.stock.frontiers)
         again = self.shelf.is_cut_anew(join.id) or (join.takes_over and self.shelf.begins(join.id))
-        if not self._complete(shape) or (final[0] >= final[1] and not again):
+        if evaluation.keeps is None or final[0] >= final[1]:
+            return Turn(shape, final, again)
+        files = self.shelf.files(join.id, final[0] - evaluation.keeps)
+        return Turn(shape, final, again, tuple(f for f in files if f.rows))
+
+    def _instants(self, shape: Shape) -> int:
+        """Results of the instants that become final now, where there are any."""
+        join, turn = shape.join, self.turns[shape.join.id]
+        final, evaluation = turn.final, EVALUATIONS[join.evaluate]
+        goes_on = evaluation.edges is not None and turn.kept and not turn.again
+        if not (goes_on or self._complete(shape)) or (final[0] >= final[1] and not turn.again):
             return 0
-        slots = tuple(self._slots(shape.sides[n].id) for n in shape.streams)
-        alive = alive_instants(shape, slots, final)
+        slots = tuple(self._slots(shape, n) for n in shape.streams)
+        there = [(*s, (final[0] - 1) * shape.step - 1) for s in slots] if goes_on else slots
+        alive = alive_instants(shape, [tuple(sorted(s)) for s in there], final)
         users = self.plan.users(join.id)
         shown = tuple(i for i in alive if any(is_emitted(e, i) for e in users))
-        kept = (
-            []
-            if evaluation.keeps is None
-            else [t for t in self.shelf.tables(join.id, final[0] - evaluation.keeps) if t.num_rows]
-        )
-        if kept:
-            self.tables.offer(KEPT, stack(kept))
-        return self._take(shape, Moment(final, tuple(alive), shown, slots, (), self.sizes, bool(kept), again))
+        if turn.kept:
+            kept = stack([self.shelf.read(f) for f in turn.kept])
+            self.tables.offer(KEPT, kept)
+            self.sizes[ALL, KEPT] = kept.num_rows
+        moment = Moment(final, tuple(alive), shown, slots, (), self.sizes, bool(turn.kept), turn.again)
+        return self._take(shape, moment)
 
     def _take(self, shape: Shape, moment: Moment) -> int:
         """The steps of an evaluation, one after another; the rows that go on."""
@@ -217,13 +260,29 @@ class JoinWork:
             self.sender.table(RESULT + shape.join.id, cut)
         return int(table.num_rows)
 
-    def _slots(self, id: str) -> tuple[int, ...]:
-        """The slots that a side has, sorted."""
+    def _slots(self, shape: Shape, number: int) -> tuple[int, ...]:
+        """The slots that a side has, sorted; none where it has no rows with all the parts that are asked for."""
+        id = shape.sides[number].id
+        if not self._has_parts(shape, number):
+            return ()
         if id not in self.slots:
-            present = self.stock.present.get(id)
-            found = pc.unique(present.column("slot")) if present is not None else pa.array([], pa.int64())
+            found = pc.unique(self.stock.present[id].column("slot"))
             self.slots[id] = tuple(sorted(found.to_pylist()))
         return self.slots[id]
+
+
+def in_slots(tables: list[pa.Table], ranges: list[Range] | None) -> list[pa.Table]:
+    """The rows of tables in some ranges of slots, of tables that have any; all where there are no ranges."""
+    if ranges is None:
+        return tables
+    return [t for t in (_in_slots(t, ranges) for t in tables) if t.num_rows]
+
+
+def _in_slots(table: pa.Table, ranges: list[Range]) -> pa.Table:
+    slots, found = table.column("slot"), pa.scalar(False)
+    for low, high in ranges:
+        found = pc.or_(found, pc.and_(pc.greater_equal(slots, low), pc.less(slots, high)))
+    return table.filter(found) if ranges else table.slice(0, 0)
 
 
 def without_pairs(table: pa.Table) -> tuple[pa.Table, int]:
