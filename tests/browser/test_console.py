@@ -56,6 +56,8 @@ def test_a_query_is_written_seen_altered_and_dropped(browser: Any, served: Serve
     console.writes(f"CREATE QUERY sums AS {SUMS.replace('SUM(v)', 'SUM(w)')}")
     console.sees(".problem", "unknown column w")
     expect(page.locator(".wrong")).to_have_text("w")
+    console.writes(f"/* \U0001f600 */ CREATE QUERY sums AS {SUMS.replace('SUM(v)', 'SUM(ww)')}")
+    expect(page.locator(".wrong")).to_have_text("ww")
     console.writes(f"CREATE QUERY sums AS {SUMS}")
     expect(page.locator(".editor .k").first).to_have_text("CREATE")
     console.sees("main", "How sums would be computed")

@@ -12,7 +12,6 @@ from statistics_support import WINDOWS, join, stream_sql, window_statistics, wri
 
 from thalweg.api.explaining import SampledPlanners
 from thalweg.api.session import Session
-from thalweg.engine.kernel.connection import open_connection
 from thalweg.engine.workload import Workload
 from thalweg.state.manifest import Manifest
 from thalweg.statistics import sampling
@@ -122,19 +121,19 @@ def test_a_condition_that_no_row_of_the_sample_meets_still_plans(tmp_path: Path)
 
 def test_files_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path)
-    opened = []
+    looks, look = [], sampling._new_look
 
     def counting(*given: Any) -> Any:
-        opened.append(1)
-        return open_connection(*given)
+        looks.append(1)
+        return look(*given)
 
-    monkeypatch.setattr(sampling, "open_connection", counting)
+    monkeypatch.setattr(sampling, "_new_look", counting)
     session = Session("nowhere")
     session.sql(stream_sql("s", tmp_path) + WINDOWS.format(where=""))
-    assert session.explain().data == session.explain().data and len(opened) == 1
+    assert session.explain().data == session.explain().data and len(looks) == 1
     write(tmp_path, per_second=100)
     session.explain()
-    assert len(opened) == 2
+    assert len(looks) == 2
 
 
 def test_a_look_that_takes_too_long_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

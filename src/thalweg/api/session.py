@@ -190,7 +190,7 @@ class Session:
         if name in lives:
             return QueryHandle(self, name, life=lives[name])
         asked = self._asked
-        known(name, [*asked, *lives], "query")
+        known(name, {**asked, **lives}, "query")
         return QueryHandle(self, name, asked[name])
 
     @property

@@ -137,17 +137,10 @@ class Replays(Coming):
         asked = {q.name: q for q in workload.queries}
         self._found = {n: r for n, r in self._found.items() if asked.get(n) is r.query}
         root = self._live.directory.replays
-        kept = {
-            self.directory_of(q, workload.outputs[q.name]).root
-            for q in asked.values()
-            if q.history is not None
-        }
-        ran = {q.name: q.meaning for q in self._live.last[1].queries}
-        kept -= {
-            self.directory_of(q, workload.outputs[q.name]).root
-            for q in asked.values()
-            if ran.get(q.name) == q.meaning
-        }
+        early = [q for q in asked.values() if q.history is not None]
+        ran = {q.name: q.meaning for q in self._live.last[1].queries} if early else {}
+        coming = (q for q in early if ran.get(q.name) != q.meaning)
+        kept = {self.directory_of(q, workload.outputs[q.name]).root for q in coming}
         for path in root.iterdir() if root.exists() else ():
             if path not in kept:
                 _removed(path)

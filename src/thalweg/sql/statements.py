@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -36,6 +37,10 @@ __all__ = [
     "CreateQuery", "CreateStream", "CreateTable", "CreateView", "Drop", "Explain", "ParsedSelect", "SetOption", "Show", "Statement",
     "parse_script",
 ]  # fmt: skip
+
+
+HALF = re.compile(r"[\ud800-\udfff]")
+"""What JSON and Python let through, and no file or answer can have: one half of a pair of UTF-16."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,9 @@ def _parsed(source: Source) -> tuple[StatementSyntax, ...]:
 
 
 def _tokens(source: Source) -> list[Token]:
+    if half := HALF.search(source.text):
+        shown = Source(HALF.sub("?", source.text), source.origin)
+        raise shown.error("half of a character stands here", half.span(), "write the text in UTF-8")
     tokenizer = Thalweg().tokenizer()
     try:
         return tokenizer.tokenize(source.text)

@@ -306,15 +306,17 @@ def key_sides(query: Query) -> tuple[Fragment, ...]:
 
 def sides_to_sample(queries: Iterable[Query]) -> tuple[Fragment, ...]:
     """All that is asked of a sample, each once."""
-    found: dict[str, Fragment] = {}
-    for q in (q for q in queries if not q.unites):
-        sides = (
-            (group_side(group_of(q)),)
-            if q.windows
-            else (*sides_of(q, (True,) * len(q.inputs)), *key_sides(q))
-        )
-        found |= {json.dumps(side_names(s)): s for s in sides}
-    return tuple(found.values())
+    return tuple({name: side for q in queries if not q.unites for name, side in _sides_to_sample(q)}.values())
+
+
+@lru_cache(maxsize=4096)
+def _sides_to_sample(query: Query) -> tuple[tuple[str, Fragment], ...]:
+    """What one query asks of a sample, by name. Of hundreds of queries few are new when a workload is planned."""
+    if query.windows:
+        sides: tuple[Fragment, ...] = (group_side(group_of(query)),)
+    else:
+        sides = (*sides_of(query, (True,) * len(query.inputs)), *key_sides(query))
+    return tuple((json.dumps(side_names(s)), s) for s in sides)
 
 
 def side_names(side: Fragment) -> tuple[str, ...]:

@@ -142,7 +142,9 @@ def _new_look(
 ) -> Look:
     paths, end = [path for path, _, _ in files], monotonic() + SECONDS / 2
     with _limited(paths) as con:
-        con.execute(f"CREATE TEMP VIEW scan AS {_rows_sql(source, paths[0], reads)} LIMIT {ROWS}").fetchall()
+        con.execute(
+            f"CREATE OR REPLACE TEMP VIEW scan AS {_rows_sql(source, paths[0], reads)} LIMIT {ROWS}"
+        ).fetchall()
         total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
         if isinstance(source, Relation):
             known, span = _table_rows(source, paths, total), None
@@ -155,17 +157,29 @@ def _new_look(
 
 @contextmanager
 def _limited(paths: Sequence[str]) -> Iterator[Any]:
-    """A connection of its own, whose statements end when the time is up."""
-    con = open_connection(Reach(tuple(paths)))
+    """A connection that reads these files and no others, whose statements end when the time is up. It is kept for the next look at them,
+    as opening one takes longer than most looks."""
+    reach = Reach(tuple(paths))
+    con = _IDLE.pop(reach, None) or open_connection(reach)
     timer = Timer(SECONDS, con.interrupt)
     timer.daemon = True
     timer.start()
     try:
         yield con
+    except BaseException:
+        con.close()
+        raise
+    else:
+        _IDLE[reach] = con
+        for spare in list(_IDLE)[: max(0, len(_IDLE) - MOST_IDLE)]:
+            _IDLE.pop(spare, None)
     finally:
         timer.cancel()
         timer.join()
-        con.close()
+
+
+MOST_IDLE = 4
+_IDLE: dict[Reach, Any] = {}
 
 
 def _rows_sql(source: Stream | Relation, path: str, reads: frozenset[str]) -> str:

@@ -261,7 +261,18 @@ def test_a_defect_tells_a_number_and_nothing_else(served: Served, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b'{"sql": 1}', b'{"sq": ""}', b'{"sql": "\xff"}', b"null", b"[" * 20_000]
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"sql": 1}',
+        b'{"sq": ""}',
+        b'{"sql": "\xff"}',
+        b'{"sql": "SHOW \\ud800"}',
+        b"null",
+        b"[" * 20_000,
+    ],
 )
 def test_malformed_requests(served: Served, body: bytes) -> None:
     answer = served.http.post(STATEMENTS, content=body, headers={"content-type": "application/json"})

@@ -33,10 +33,11 @@ export function editor(hint, changed) {
   return { element: h("div", { class: "editor" }, shown, area), area, mark, write };
 }
 
+// The place of an error in the units of a text area: columns are counted in characters, of which some are two units.
 function placed(text, { line, column, length }) {
-  const lines = text.split("\n");
-  const from = lines.slice(0, line - 1).reduce((sum, l) => sum + l.length + 1, 0) + column - 1;
-  return { from, to: Math.min(from + Math.max(length, 1), Math.max(text.length, from + 1)) };
+  const lines = text.split("\n"), units = (from, to) => [...lines.slice(line - 1).join("\n")].slice(from, to).join("").length;
+  const from = lines.slice(0, line - 1).reduce((sum, l) => sum + l.length + 1, 0) + units(0, column - 1);
+  return { from, to: Math.min(from + Math.max(units(column - 1, column - 1 + length), 1), Math.max(text.length, from + 1)) };
 }
 
 function pieces(text) {
