@@ -88,17 +88,21 @@ def test_the_footer_counts_what_the_sample_leaves_out(
     assert window_statistics(stream_sql("s", tmp_path))["rate"] == pytest.approx(400, rel=0.05)
 
 
+def sampled(stream: str) -> Sampled:
+    """What files say of a stream, which nobody checked before."""
+    bound = bind_statements(stream + WINDOWS.format(where=""))
+    return sampling.sample(bound.streams.values(), (), bound.queries.values())
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
 def test_a_corrupt_file_gives_nothing(tmp_path: Path, format: str) -> None:
     (tmp_path / f"0.{format}").write_bytes(b"\x00not, what\nit: seems{\xff\xfe")
-    found = window_statistics(stream_sql("s", tmp_path, format=format))
-    assert set(found["origins"].values()) == {"assumed"} and (found["rate"], found["keys"]) == (1000, 100)
+    assert sampled(stream_sql("s", tmp_path, format=format)) == Sampled()
 
 
 def test_a_file_of_another_schema_gives_nothing(tmp_path: Path) -> None:
     write(tmp_path)
-    stream = stream_sql("s", tmp_path).replace("k BIGINT", "k DATE")
-    assert set(window_statistics(stream)["origins"].values()) == {"assumed"}
+    assert sampled(stream_sql("s", tmp_path).replace("k BIGINT", "k DATE")) == Sampled()
 
 
 @pytest.mark.parametrize("names", [(), ("0.csv",), (".0.parquet", "_0.parquet")])
