@@ -45,7 +45,7 @@ class Forced(WindowPlanner):
 
     def join(self, query: Query) -> JoinChoice:
         """The forced plan, or a snapshot where it can't be evaluated in that way."""
-        early = tuple(bool(self.bits >> n & 1) for n in range(len(query.inputs)))
+        early = tuple(bool(self.bits >> n & 1) and not query.attached for n in range(len(query.inputs)))
         evaluate = self.evaluate if may_evaluate(query, self.evaluate, early) else "snapshot"
         return JoinChoice(
             early,

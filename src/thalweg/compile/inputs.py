@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from thalweg.compile.join_tree import Clause, View, from_sql
@@ -22,6 +22,7 @@ from thalweg.compile.views import (
     last_instant,
     weighed_parts,
 )
+from thalweg.model.attaching import inner_streams, is_full
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.pool import TYPE
 from thalweg.plan.ranges import LOWEST, Range
@@ -67,8 +68,9 @@ def turns(shape: Shape, fresh: Sequence[int]) -> dict[int | None, list[str]]:
 
 
 def instant(shape: Shape) -> str:
-    """The instant of a joined row."""
-    return f'"{shape.streams[0]}.i" AS "i"'
+    """The instant of a joined row; where both sides come out alone, that of the one which is there."""
+    those = shape.streams if is_full(shape.query) else inner_streams(shape.query)[:1]
+    return f'coalesce({_of(those, "i")}) AS "i"' if len(those) > 1 else f'"{those[0]}.i" AS "i"'
 
 
 def same_instant(shape: Shape) -> list[Clause]:
@@ -175,6 +177,10 @@ def _life(shape: Shape) -> list[str]:
 def _end(length: int | None) -> str:
     """The column of the last instant at which a window of a length holds a row."""
     return "d" if length is None else f"d{length}"
+
+
+def _of(inputs: Iterable[int], column: str) -> str:
+    return ", ".join(f'"{n}.{column}"' for n in inputs)
 
 
 def _life_view(shape: Shape, number: int, which: str, slots: Range, first: int, sizes: Sizes) -> View:

@@ -51,6 +51,15 @@ def from_sql(
     return f"FROM {tree.sql}{where}"
 
 
+def attached(tree: str, word: str, view: View, clauses: Sequence[Clause]) -> str:
+    """What has met with an input that need not have partners: LEFT, FULL, SEMI or ANTI.
+
+    >>> attached("x", "LEFT", View("SELECT 1 AS b", 5), [Clause("a = b", frozenset({0, 1}))])
+    '(x LEFT JOIN (SELECT 1 AS b) ON a = b)'
+    """
+    return f"({tree} {word} JOIN ({view.sql}) ON {' AND '.join(_needed(clauses)) or 'TRUE'})"
+
+
 def _met(tree: View, other: View, on: Sequence[str]) -> View:
     """Two inputs as one; that rows have about one partner is all that can be said of how many there are."""
     large, small = (tree, other) if tree.rows > other.rows else (other, tree)

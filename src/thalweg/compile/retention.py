@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.model.attaching import FOR_EVER, kept_longer
 from thalweg.model.nesting import frontier_of
 from thalweg.model.query import TUMBLE, Query
 from thalweg.plan.codec import dumps
@@ -92,17 +93,20 @@ def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:
 
 
 def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
-    """A row goes when every partner that may still come finds it out of its window."""
+    """A row goes when every partner that may still come finds it out of its window, and so do those that wait for one."""
     given = shape.query.inputs[number]
     others = [shape.query.inputs[n].source for n in shape.streams if n != number]
     if not others:
         return HIGHEST
     if shape.join.invalidate != "slot":
         return LOWEST
-    frontier = frontier_of(others, frontiers)
-    if frontier is None or given.length is None:
+    longer = kept_longer(shape.query, number)
+    frontier = frontier_of(shape.query.streams if longer else others, frontiers)
+    if frontier is None or given.length is None or longer == FOR_EVER:
         return LOWEST
-    return frontier // given.length * given.length if given.kind == TUMBLE else frontier - given.length + 1
+    if given.kind == TUMBLE:
+        return frontier // given.length * given.length
+    return frontier - given.length - longer + 1
 
 
 def block_of(shape: Shape, number: int) -> int | None:

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from thalweg.compile.join_tree import Clause
 from thalweg.compile.lifts import word_column
+from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import identifier
-from thalweg.model.query import Output, Query, Term, flat, joined_name
+from thalweg.model.attaching import owner
+from thalweg.model.query import Attached, Query, Term, flat, joined_name
 from thalweg.plan.arithmetic import floor_div
-from thalweg.plan.nodes import COUNTED
+from thalweg.plan.nodes import COUNTED, Fragment
 from thalweg.plan.pool import SET, TYPE
 from thalweg.plan.ranges import HIGHEST
 from thalweg.plan.shape import Shape
@@ -35,16 +37,21 @@ def exposed(shape: Shape, number: int, *more: str) -> list[str]:
 
 def narrow(shape: Shape, number: int) -> list[str]:
     """The columns of an input that decide who are partners, under the names that join statements use."""
+    return [f"{sql} AS {name}" for name, (sql, _) in narrow_columns(shape, number).items()]
+
+
+def narrow_columns(shape: Shape, number: int) -> dict[str, tuple[str, str]]:
+    """By these names what they are, and their types."""
     side, query = shape.sides[number], shape.query
-    found = [
-        f'"c{i}" AS "{number}.c{i}"'
+    found = {
+        f'"{number}.c{i}"': (f'"c{i}"', c.type)
         for i, c in enumerate(side.columns)
         if c.sql in equated_terms(query, number)
-    ]
-    names = sorted(deciding_columns(query, number))
-    return found + [
-        f"{_kept(shape, number, identifier(n))} AS {flat(query.inputs[number].alias, n)}" for n in names
-    ]
+    }
+    for name in sorted(deciding_columns(query, number)):
+        column, of = identifier(name), flat(query.inputs[number].alias, name)
+        found[of] = (_kept(shape, number, column), TYPE if name == SET else side.type_of(column))
+    return found
 
 
 def equated_terms(query: Query, number: int) -> set[str]:
@@ -59,7 +66,7 @@ def equated_terms(query: Query, number: int) -> set[str]:
 
 def deciding_columns(query: Query, number: int) -> set[str]:
     """The columns of an input that conditions on the joined row name; of a pool also what its query-set is made from."""
-    wide = [*query.residue, *(t for e in query.equalities for t in (e.left, e.right) if t.own is None)]
+    wide = [*query.partnering, *(t for e in query.equalities for t in (e.left, e.right) if t.own is None)]
     names = {c.name for t in wide for c in t.columns if c.input == number}
     if query.inputs[0].pool:
         alias, whole = query.inputs[number].alias, query.outputs[-1].expr.columns
@@ -87,9 +94,16 @@ def met_columns(shape: Shape, number: int, place: int) -> list[str]:
     ]
 
 
-def gathered(shape: Shape, outputs: Iterable[Output]) -> dict[str, tuple[int, str]]:
-    """For each column that outputs read, the input and the column of its side that has it."""
-    read = frozenset[str]().union(*(o.expr.columns for o in outputs))
+def no_rows_sql(side: Fragment) -> str:
+    """A side of which there are no rows."""
+    types = {f"c{i}": c.type for i, c in enumerate(side.columns)} | {"slot": "BIGINT"}
+    columns = ", ".join(f"NULL::{type_} AS {identifier(name)}" for name, type_ in types.items())
+    return f"SELECT {columns} WHERE FALSE"
+
+
+def gathered(shape: Shape, exprs: Iterable[Expr]) -> dict[str, tuple[int, str]]:
+    """For each column that expressions read, the input and the column of its side that has it."""
+    read = frozenset[str]().union(*(e.columns for e in exprs))
     places = {
         joined_name(i.alias, c): (n, c) for n, i in enumerate(shape.query.inputs) for c in _names(shape, n)
     }
@@ -122,7 +136,8 @@ def set_of(shape: Shape) -> str:
 def _read(shape: Shape, number: int) -> Iterable[tuple[str, str]]:
     """The bare columns of an input that expressions over the joined row name, with their names."""
     q = shape.query
-    read = [*q.columns, *(c for t in (*q.residue, *(k for k in q.keys if k.own is None)) for c in t.columns)]
+    keys = (k for k in q.keys if k.own is None)
+    read = [*q.columns, *(c for t in (*q.partnering, *q.kept, *keys) for c in t.columns)]
     read += [c for a in q.aggregates if a.input is None for c in a.columns]
     return [(identifier(n), n) for n in sorted({c.name for c in read if c.input == number})]
 
@@ -135,18 +150,16 @@ def term_sql(shape: Shape, term: Term) -> str:
     return f'"{number}.c{shape.sides[number].place_of(term.own)}"'
 
 
-def conditions(shape: Shape) -> list[Clause]:
-    """What makes rows partners. A nested loop is asked for by hiding the equality."""
-    loop = shape.join.method == "loop"
-    found = []
-    for e in shape.query.equalities:
-        equal = f"{term_sql(shape, e.left)} = {term_sql(shape, e.right)}"
-        found.append(
-            Clause(
-                f"coalesce({equal}, FALSE)" if loop else equal, frozenset((*e.left.inputs, *e.right.inputs))
-            )
-        )
-    return [*found, *(Clause(f"({t.sql})", frozenset(t.inputs)) for t in shape.query.residue)]
+def conditions(shape: Shape, of: Attached | None = None) -> list[Clause]:
+    """What makes rows partners: inner ones, or those of an attached input. A nested loop is asked for by hiding the equality."""
+    query, loop, found = shape.query, shape.join.method == "loop", []
+    for e in query.equalities:
+        inputs = frozenset((*e.left.inputs, *e.right.inputs))
+        if owner(query, inputs) == of:
+            equal = f"{term_sql(shape, e.left)} = {term_sql(shape, e.right)}"
+            found.append(Clause(f"coalesce({equal}, FALSE)" if loop else equal, inputs))
+    terms = query.residue if of is None else of.on
+    return [*found, *(Clause(f"({t.sql})", frozenset(t.inputs)) for t in terms)]
 
 
 def weighed_parts(shape: Shape, sign: str = "") -> list[str]:

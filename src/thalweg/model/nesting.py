@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from thalweg.expr.nodes import Call, Expr, Literal
 from thalweg.expr.nodes import Column as ColumnExpr
+from thalweg.model.attaching import held_back, hidden_inputs
 from thalweg.model.query import UNBOUNDED, UNITED, ColumnRef, Output, Query, QueryInput, joined_name
 from thalweg.model.stream import Column, Stream
 
@@ -38,7 +39,12 @@ def nested(query: Query, times: Mapping[str, str]) -> Query:
     if query.windows or query.every is not None:
         timed = replace(query.meaning, outputs=(*query.outputs, Output(RESULT_TIME, _LAST)))
     else:
-        refs = tuple(ColumnRef(n, times[i.source]) for n, i in enumerate(query.inputs) if i.is_stream)
+        shown = [n for n in range(len(query.inputs)) if n not in hidden_inputs(query)]
+        refs = tuple(
+            ColumnRef(n, times[query.inputs[n].source], "TIMESTAMP")
+            for n in shown
+            if query.inputs[n].is_stream
+        )
         output = Output(RESULT_TIME, _latest(query, refs))
         columns = tuple(sorted({*query.columns, *refs}))
         timed = replace(query.meaning, outputs=(*query.outputs, output), columns=columns)
@@ -123,10 +129,10 @@ def frontier_of(streams: Iterable[str], frontiers: Instants) -> int | None:
 
 
 def with_frontiers(inner: Iterable[Query], frontiers: Instants) -> dict[str, int | None]:
-    """Frontiers with those of the results of inner queries, each of which stands after those within it."""
+    """Frontiers with those of the results of inner queries, each of which stands after those within it; rows without a partner come late."""
     found = dict(frontiers)
     for query in inner:
-        found[query.name] = frontier_of(query.streams, found)
+        found[query.name] = held_back(query, frontier_of(query.streams, found))
     return found
 
 

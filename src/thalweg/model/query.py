@@ -24,6 +24,7 @@ RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING, UNITED = (
     "passing",
     "united",
 )
+LEFT, FULL, SEMI, ANTI = "left", "full", "semi", "anti"
 DELETED = "deleted"
 ALL = 0
 """A history that reaches back as far as it can."""
@@ -150,6 +151,20 @@ class Equality:
 
 
 @dataclass(frozen=True)
+class Attached:
+    """An input that need not have a partner for rows of the others. LEFT: rows without one come out with NULLs in its place (FULL: its own
+    do, too); SEMI: rows come out that have one, once; ANTI: those that have none.
+
+    `on` are the conditions on partners beside equalities and those that read it alone. An equality is its own where it reads it, and no
+    input that is attached later.
+    """
+
+    input: int
+    kind: str
+    on: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
 class QueryAggregate:
     """An aggregate over the rows, or over joined rows.
 
@@ -176,6 +191,7 @@ class Query:
     are over the columns `"r0"`, ... that rows are listed with, and their `"rank"`.
     `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
     Where it stands for many with windows of other lengths, `grain` is what all of these are a whole number of.
+    Some inputs may be `attached` to those that are joined; `kept` are then the conditions on what that makes, NULLs in it included.
     State: what aggregates keep per group and open slot of the widest window; the rows, or the aggregation sets, of every joined window.
     """
 
@@ -198,6 +214,8 @@ class Query:
     reads: tuple[str, ...] = ()
     unnested: bool = False
     grain: int | None = None
+    attached: tuple[Attached, ...] = ()
+    kept: tuple[Term, ...] = ()
 
     @property
     def meaning(self) -> Query:
@@ -240,6 +258,11 @@ class Query:
     def tables(self) -> tuple[str, ...]:
         """The declared tables that it reads, at whatever depth, each once."""
         return tuple(dict.fromkeys((*self.relations, *(t for q in self.nested for t in q.tables))))
+
+    @property
+    def partnering(self) -> tuple[Term, ...]:
+        """The conditions on partners that are no equalities."""
+        return (*self.residue, *(t for a in self.attached for t in a.on))
 
     @property
     def passes(self) -> bool:

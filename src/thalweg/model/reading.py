@@ -44,7 +44,7 @@ def _judged(query: Query, number: int) -> frozenset[str]:
 
 def _terms(query: Query) -> Iterator[Term]:
     yield from (t for e in query.equalities for t in (e.left, e.right))
-    yield from (*query.residue, *query.keys)
+    yield from (*query.partnering, *query.kept, *query.keys)
 
 
 def _of_term(term: Term, number: int) -> frozenset[str]:

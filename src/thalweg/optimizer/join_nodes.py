@@ -58,7 +58,7 @@ def planned(query: Query, choice: JoinChoice, starts: Starts, owner: str = "") -
         evaluate=evaluate,
         method=choice.method,
         begins=starts,
-        invalidate=choice.invalidate if evaluate == "rows" else "slot",
+        invalidate=choice.invalidate if evaluate == "rows" and not query.attached else "slot",
         order=choice.order,
     )
     return united(

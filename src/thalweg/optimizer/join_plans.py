@@ -86,7 +86,7 @@ def choices(query: Query, wish: Wish) -> Iterator[JoinChoice]:
     if query.every is None:
         yield from (JoinChoice((False,) * len(query.inputs), "rows", m, wish.invalidate) for m in methods)
         return
-    bits = [(False, True)] * len(query.inputs)
+    bits = [(False, True) if not query.attached else (False,)] * len(query.inputs)
     for early in product(*bits):
         if wish.early not in (BEST, plan_name(early), _digits(early)):
             continue

@@ -244,6 +244,8 @@ def _wished(config: Config) -> str:
 
 
 def _no_plan_hint(query: Query, config: Config) -> str:
+    if query.attached and query.every is not None:
+        return "outer, semi and anti joins are evaluated from rows at every instant: LAP and snapshot"
     if not may_evaluate(query, config.evaluate):
         others = [name for name in NAMES if may_evaluate(query, name)]
         return f"{config.evaluate} takes {EVALUATIONS[config.evaluate].takes}; use {' or '.join(others)}"

@@ -266,10 +266,13 @@ def placed(
     `others` are queries that run alone: where there is one of the same pattern, a new one opens a pool, which a next one will find.
     `ids` are those of all pools, to which new ones are added.
     """
+    apart = [
+        q for q in queries if sharing == "off" or q.attached
+    ]  # whose rows may have no partner is not the same for all members
     if sharing == "off":
-        return dict(pools), list(queries)
+        return dict(pools), apart
     made, left = dict(pools), dict[Query, list[Query]]()
-    for query in queries:
+    for query in (q for q in queries if not q.attached):
         asked = pattern(query)
         place = next((id for id, p in made.items() if p.shape_pattern == asked and p.has_place(query)), None)
         if place is None:
@@ -279,7 +282,7 @@ def placed(
     running: dict[Query, set[Conditions]] = {}
     for query in others:
         running.setdefault(pattern(query), set()).add(_conditions(query))
-    return made, _new_pools(left, made, running, prices, begins, sharing, ids)
+    return made, [*apart, *_new_pools(left, made, running, prices, begins, sharing, ids)]
 
 
 def _new_pools(

@@ -92,7 +92,10 @@ def _least(joins: Sequence[Join], known: Known) -> float:
 
 
 def _can_split(plan: Plan, join: Join) -> bool:
-    """Whether the streams of a join are spread by one class of columns, each kept by itself, and for joins alone."""
+    """Whether the streams of a join are spread by one class of columns, each kept by itself, and for joins alone. A row that comes out
+    without a partner must be in one partition, with all that could be."""
+    if join.asked.attached:
+        return False
     sides = [plan.fragment(s) for s in join.sides if not plan.fragment(s).static]
     cut = [f for f in sides if f.route]
     is_apart = len({f.id for f in sides}) == len(sides) and not any(plan.has_windows(f) for f in sides)

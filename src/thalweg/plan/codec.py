@@ -12,6 +12,7 @@ from thalweg.expr.nodes import Expr
 from thalweg.model.aggregates import PartColumn
 from thalweg.model.query import (
     Aggregate,
+    Attached,
     Chosen,
     ColumnRef,
     Equality,
@@ -34,6 +35,7 @@ from thalweg.plan.sub_joins import Equated, SubJoin
 
 _MODEL = (
     Aggregate,
+    Attached,
     Chosen,
     ColumnRef,
     Column,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from thalweg.expr.nodes import Expr
@@ -23,12 +23,17 @@ def core(query: Query) -> Query:
     def term(given: Term) -> Term:
         return replace(given, expr=bare(given.expr))
 
+    def terms(given: Iterable[Term]) -> tuple[Term, ...]:
+        return tuple(sorted((term(t) for t in given), key=lambda t: t.sql))
+
     rows = query.every is None and not query.windows
     return replace(
         query.meaning,
         inputs=tuple(replace(given, alias=f"i{n}") for n, given in enumerate(query.inputs)),
         equalities=tuple(Equality(term(e.left), term(e.right)) for e in query.equalities),
-        residue=tuple(sorted((term(t) for t in query.residue), key=lambda t: t.sql)),
+        residue=terms(query.residue),
+        attached=tuple(replace(a, on=terms(a.on)) for a in query.attached),
+        kept=terms(query.kept),
         keys=tuple(term(k) for k in query.keys),
         aggregates=tuple(_aggregate(a, bare) if a.input is None else a for a in query.aggregates),
         outputs=tuple(Output(o.name, bare(o.expr)) for o in query.outputs) if rows else (),
@@ -51,7 +56,12 @@ def covers(old: Query, new: Query) -> bool:
 
 
 def _columns(query: Query) -> set[ColumnRef]:
-    terms = [*(t for e in query.equalities for t in (e.left, e.right)), *query.residue, *query.keys]
+    terms = [
+        *(t for e in query.equalities for t in (e.left, e.right)),
+        *query.partnering,
+        *query.kept,
+        *query.keys,
+    ]
     return {
         *query.columns,
         *(c for t in terms for c in t.columns),

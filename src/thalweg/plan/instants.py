@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from thalweg.model.attaching import inner_streams, is_full
 from thalweg.model.nesting import frontier_of
 from thalweg.model.query import Query
 from thalweg.plan.nodes import Emission
@@ -40,10 +41,14 @@ def has_ended(emission: Emission, query: Query, frontiers: Frontiers) -> bool:
 
 
 def alive_instants(shape: Shape, slots: Sequence[Sequence[int]], instants: Range) -> list[int]:
-    """The instants of a range at which no stream's window is empty; `slots` are those each stream input has, sorted."""
-    ranges = [instants]
-    for number, present in zip(shape.streams, slots, strict=True):
-        ranges = _crossed(ranges, _lives(shape, number, present))
+    """The instants of a range at which no stream's window is empty that must have a row; `slots` are those each stream input has, sorted."""
+    ranges, needed = [instants], inner_streams(shape.query)
+    lives = {n: _lives(shape, n, present) for n, present in zip(shape.streams, slots, strict=True)}
+    if is_full(shape.query):
+        found = {i for n in lives for low, high in _crossed(ranges, lives[n]) for i in range(low, high)}
+        return sorted(found)
+    for number in needed:
+        ranges = _crossed(ranges, lives[number])
     return [i for low, high in ranges for i in range(low, high)]
 
 

@@ -105,6 +105,10 @@ class Fragment:
         """The number of the column that has what the engine writes so."""
         return self._places[column]
 
+    def type_of(self, column: str) -> str:
+        """The type of the column that has what the engine writes so."""
+        return self.columns[self._places[column]].type
+
     @property
     def reads(self) -> frozenset[str]:
         """The columns of its source that it keeps something of."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from thalweg.expr.nodes import Column, Expr
 from thalweg.model.aggregates import AGGREGATES, Part, PartColumn, part_columns
-from thalweg.model.query import Query, QueryAggregate, Term
+from thalweg.model.attaching import inner_streams, owner
+from thalweg.model.query import FULL, SEMI, Equality, Query, QueryAggregate, Term
 from thalweg.model.windows import Window
 from thalweg.plan.equated import equated_classes
 from thalweg.plan.grid import Pattern
@@ -63,7 +64,8 @@ def sides_of(query: Query, early: Sequence[bool], owner: str = "") -> tuple[Frag
 
 
 def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern) -> Fragment:
-    """A side: no partner is found by NULL, so rows that have it in what is equated are left out; a set has one row of them at most."""
+    """A side: no partner is found by NULL, so rows that have it in what is equated are left out, unless they come out without one; a set
+    has one row of them at most."""
     given, columns = query.inputs[number], side_columns(query, number)
     equated, names = equated_columns(query, number), [c.sql for c in columns]
     own = [p for p in join_parts(query) if p.input == number]
@@ -77,7 +79,7 @@ def _side(query: Query, number: int, early: bool, route: Route, pattern: Pattern
             where=given.where,
             columns=columns,
             window=Window(slot, slot),
-            required=() if early else equated,
+            required=() if early else _required(query, number),
             parts=tuple(parts.values()),
             early=early,
             route=tuple(None if axis is None else tuple(names.index(c) for c in axis) for axis in route),
@@ -99,10 +101,21 @@ def _place(query: Query, number: int) -> str:
     return str(number) if sources.count(sources[number]) > 1 else ""
 
 
-def equated_columns(query: Query, number: int) -> tuple[int, ...]:
+def equated_columns(query: Query, number: int, columns: Sequence[Expr] | None = None) -> tuple[int, ...]:
     """Which columns of an input's side the join equates with those of others."""
     equated = {t.own for e in query.equalities for t in (e.left, e.right) if t.inputs == (number,)}
-    return tuple(i for i, c in enumerate(side_columns(query, number)) if c.sql in equated)
+    return tuple(i for i, c in enumerate(columns or side_columns(query, number)) if c.sql in equated)
+
+
+def _required(query: Query, number: int) -> tuple[int, ...]:
+    """Which columns a row that is NULL there has no place in any result by: those that are equated with what it must have a partner in."""
+    must = [e for e in query.equalities if _is_needed(query, number, e)]
+    return equated_columns(replace(query, equalities=tuple(must)), number, side_columns(query, number))
+
+
+def _is_needed(query: Query, number: int, equality: Equality) -> bool:
+    of = owner(query, (*equality.left.inputs, *equality.right.inputs))
+    return of is None or of.kind == SEMI or (of.kind != FULL and of.input == number)
 
 
 def _equated_apart(query: Query, number: int, columns: Sequence[str]) -> list[tuple[int, ...]]:
@@ -118,7 +131,7 @@ def side_columns(query: Query, number: int) -> tuple[Expr, ...]:
     """What the join needs of an input after its rows were chosen: rule 1 of early aggregation, for any expressions."""
     terms = [t for e in query.equalities for t in (e.left, e.right)] + list(query.keys)
     whole = [t.bare for t in terms if t.inputs == (number,) and t.bare is not None]
-    read = [*query.columns, *(c for t in query.residue for c in t.columns)]
+    read = [*query.columns, *(c for t in (*query.partnering, *query.kept) for c in t.columns)]
     read += [c for k in query.keys if k.own is None for c in k.columns]
     read += [c for a in query.aggregates if a.input is None for c in a.columns]
     bare = [Column(c.name, c.type) for c in read if c.input == number]
@@ -131,8 +144,9 @@ def _routes(query: Query) -> tuple[tuple[Route, ...], Pattern]:
     streams = [n for n in numbers if query.inputs[n].is_stream]
     axes = _axes(query, frozenset(streams))
     if not axes:
-        first = (tuple(c.sql for c in side_columns(query, streams[0])),)
-        return tuple(first if n == streams[0] else () for n in numbers), ()
+        one = inner_streams(query)[0]
+        first = (tuple(c.sql for c in side_columns(query, one)),)
+        return tuple(first if n == one else () for n in numbers), ()
     routes: list[Route] = [tuple(axis.get(n) for axis in axes) for n in numbers]
     pattern = tuple(tuple(n in axis for axis in axes) for n in streams) if len(axes) > 1 else ()
     return tuple(route if any(a is not None for a in route) else () for route in routes), pattern

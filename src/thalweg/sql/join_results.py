@@ -38,7 +38,7 @@ class JoinResults(Results[QueryAggregate]):
             )
         type_, read = aggregate_type(call, rows.typing), rows.read(*call.exprs)
         inputs = {c.input for c in read}
-        if len(inputs) != 1:
+        if len(inputs) != 1 or inputs & rows.nullable:
             return QueryAggregate(call, None, read), type_
         return QueryAggregate(_bare(rows, call), inputs.pop()), type_
 
@@ -105,4 +105,4 @@ def _starred(rows: JoinedRows, star: exp.Expr) -> tuple[ColumnRef, ...]:
         return rows.using.star
     rows.check_qualifier(star)
     index = rows.index(star) or 0
-    return tuple(ColumnRef(index, c.name) for c in rows.inputs[index].origin.columns)
+    return tuple(ColumnRef(index, c.name, c.type) for c in rows.inputs[index].origin.columns)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlglot import exp
 
 from thalweg.expr.nodes import Column, Expr
 from thalweg.expr.typing import Typing
-from thalweg.model.query import ColumnRef, Term, joined_name
+from thalweg.model.query import ANTI, FULL, LEFT, SEMI, ColumnRef, Term, joined_name
+from thalweg.sql.attaching import Kinds
 from thalweg.sql.builder import Builder
 from thalweg.sql.inputs import Input
 from thalweg.sql.rows import FORMS, refuse_in_rows
@@ -26,6 +27,20 @@ class JoinedRows:
     inputs: tuple[Input, ...]
     using: Using
     typing: Typing
+    kinds: Kinds = field(default_factory=dict)
+    hidden: frozenset[int] = frozenset()
+
+    @cached_property
+    def visible(self) -> JoinedRows:
+        """The same without the inputs that only conditions on partners know."""
+        return replace(self, hidden=frozenset(n for n, (k, _) in self.kinds.items() if k in (SEMI, ANTI)))
+
+    @cached_property
+    def nullable(self) -> frozenset[int]:
+        """The inputs that a joined row may have NULLs of."""
+        if any(kind == FULL for kind, _ in self.kinds.values()):
+            return frozenset(range(len(self.inputs)))
+        return frozenset(n for n, (kind, _) in self.kinds.items() if kind == LEFT)
 
     @cached_property
     def refs(self) -> dict[str, ColumnRef]:
@@ -77,7 +92,7 @@ class JoinedRows:
         found = [
             ColumnRef(i, own)
             for i, input_ in enumerate(self.inputs)
-            if (own := input_.column(name)) is not None
+            if i not in self.hidden and (own := input_.column(name)) is not None
         ]
         distinct = sorted({self.using.same.get(c, c) for c in found})
         if len(distinct) > 1:
@@ -92,7 +107,8 @@ class JoinedRows:
         if node.args.get("db"):
             return None
         name = node.args["table"].name.lower()
-        return next((i for i, input_ in enumerate(self.inputs) if input_.alias.lower() == name), None)
+        seen = (i for i, input_ in enumerate(self.inputs) if input_.alias.lower() == name)
+        return next((i for i in seen if i not in self.hidden), None)
 
     def column(self, node: exp.Column) -> str | None:
         """The name of the column that a reference names, in the case of its declaration."""
@@ -106,7 +122,10 @@ class JoinedRows:
             parts = [node.args[k] for k in ("catalog", "db", "table") if node.args.get(k)]
             name = ".".join(p.name for p in parts)
             (start, _), (_, end) = (span_of(p) or (0, 1) for p in (parts[0], qualifier))
-            hint = suggestion(name, [i.alias for i in self.inputs], "the query reads")
+            known = [i.alias for n, i in enumerate(self.inputs) if n not in self.hidden]
+            hint = suggestion(name, known, "the query reads")
+            if any(i.alias.lower() == name.lower() for i in self.inputs):
+                hint = f"{name} stands in EXISTS, IN, or a SEMI or ANTI JOIN: only its conditions know it; use JOIN to show its columns"
             raise self.source.error(f"unknown input {name}", (start, end), hint)
 
     def unknown(self, node: exp.Column) -> Exception:

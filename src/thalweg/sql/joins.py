@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from thalweg.expr.nodes import Column
 from thalweg.expr.typing import Typing
-from thalweg.model.query import DELETED, PASSING, Output, Query, QueryInput, Term
+from thalweg.model.query import ANTI, DELETED, PASSING, SEMI, Output, Query, QueryInput, Term
 from thalweg.model.target import Target
 from thalweg.sql.aggregates import groups_rows
+from thalweg.sql.attaching import attached_inputs, check_attached
 from thalweg.sql.grouping import group_items, names_window
 from thalweg.sql.inputs import Known, bind_inputs
 from thalweg.sql.instants import bind_every, emits_changes
@@ -41,8 +42,10 @@ def bind_join(
 ) -> Query:
     """The join that a SELECT asks for; rows of one stream are the smallest of joins."""
     inputs = bind_inputs(source, select, known, rows=not groups_rows(select))
-    rows = JoinedRows(source, inputs, bind_using(source, select, inputs), typing)
-    conditions = bind_conditions(rows, select)
+    kinds = attached_inputs(source, select, inputs)
+    hidden = frozenset(n for n, (kind, _) in kinds.items() if kind in (SEMI, ANTI))
+    rows = JoinedRows(source, inputs, bind_using(source, select, inputs, hidden), typing, kinds)
+    conditions = bind_conditions(rows, select, kinds)
     placed = bounded(source, select, inputs, conditions)
     query = Query(
         name=name,
@@ -55,8 +58,12 @@ def bind_join(
         residue=conditions.residue,
         outputs=(),
         into=into,
+        attached=conditions.attached,
+        kept=conditions.kept,
     )
-    return _aggregated(query, rows, select) if groups_rows(select) else _joined(query, rows, select)
+    made = (_aggregated if groups_rows(select) else _joined)(query, rows.visible, select)
+    check_attached(source, made, placed, kinds)
+    return made
 
 
 def _joined(query: Query, rows: JoinedRows, select: exp.Select) -> Query:
@@ -107,7 +114,8 @@ def _keys(rows: JoinedRows, select: exp.Select) -> tuple[Term, ...]:
         if names_window(rows, item):
             instant(rows, item)
         else:
-            keys[rows.term(item, "GROUP BY")] = None
+            term = rows.term(item, "GROUP BY")
+            keys[replace(term, bare=None) if {*term.inputs} & rows.nullable else term] = None
     return tuple(keys)
 
 

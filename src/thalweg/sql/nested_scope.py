@@ -18,7 +18,8 @@ Outputs = Mapping[str, tuple[str, exp.Expr]]
 @dataclass(frozen=True)
 class Part:
     """What FROM has under one name: a stream or a table with its columns, the results of an `inner` query, or a nested SELECT with what
-    it reads (`bases`), its results by name, and its conditions. Where there is OVER in it, `chosen` are the conditions on what that gives."""
+    it reads (`bases`), its results by name, and its conditions. Where there is OVER in it, `chosen` are the conditions on what that gives.
+    Of a hidden one only conditions on partners know."""
 
     node: exp.Expr
     alias: str
@@ -31,6 +32,7 @@ class Part:
     inner: Inner | None = None
     has_over: bool = False
     chosen: tuple[exp.Expr, ...] = ()
+    is_hidden: bool = False
 
     @property
     def nested(self) -> bool:
@@ -121,7 +123,7 @@ class Scope:
 
     def _starred(self, star: exp.Expr) -> Iterator[tuple[Part, str]]:
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
-        parts = [p for p in self.parts if qualifier in ("", p.alias.lower())]
+        parts = [p for p in self.parts if qualifier in ("", p.alias.lower()) and not p.is_hidden]
         if not parts:
             raise self._unknown_input(star)
         yield from ((p, n) for p in parts for n in p.names)
@@ -165,6 +167,7 @@ class Scope:
             raise self._unknown_input(column)
         parts = [p for p in self.parts if qualifier in ("", p.alias.lower())]
         found = [(p, n) for p in parts if (n := p.find(column.name)) is not None]
+        found = [(p, n) for p, n in found if not p.is_hidden] or found
         if len(found) > 1:
             named = [p.alias for p, _ in found]
             raise self.source.at(

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from thalweg.model.nesting import RESULT_TIME
-from thalweg.model.query import Query
+from thalweg.model.query import ANTI, FULL, LEFT, SEMI, Query
 from thalweg.model.stream import Stream
 from thalweg.sql.aggregates import groups_rows
+from thalweg.sql.attaching import join_kind
+from thalweg.sql.builder import unwrapped
 from thalweg.sql.inner import Inner
 from thalweg.sql.inner_windows import (
     check_times,
@@ -30,6 +32,7 @@ from thalweg.sql.over import conditions_of, has_over
 from thalweg.sql.plain import check_plain, check_reference, is_computed
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source, Span, placed, span_of
+from thalweg.sql.subqueries import has_subqueries, with_semi_joins
 from thalweg.sql.unions import union_of
 from thalweg.sql.window_tables import without_table_windows
 
@@ -68,7 +71,7 @@ def unnested(source: Source, select: exp.Select, known: Known, named: Named, dep
     """A SELECT that reads streams and tables only; the tree that is given is changed."""
     _check_depth(source, select, depth)
     named = {**named, **_common(source, select, named)}
-    select = without_table_windows(source, select)
+    select = with_semi_joins(source, without_table_windows(source, select), known, named)
     if all(_nested(source, node, named) is None for node in _inputs(select)):
         return select
     parts = [_part(source, node, known, named, depth) for node in _inputs(select)]
@@ -76,6 +79,8 @@ def unnested(source: Source, select: exp.Select, known: Known, named: Named, dep
     _refuse_using(source, select)
     for part in parts:
         check_times(source, select, part)
+    hidden = [j.kind in ("SEMI", "ANTI") for j in select.args.get("joins") or ()]
+    parts = [replace(p, is_hidden=h) for p, h in zip(parts, [False, *hidden], strict=True)]
     is_inner = any(p.inner is not None for part in parts for p in (part, *part.bases))
     scope = Scope(source, tuple(_renamed(parts)), is_inner and has_window(select))
     scope.replace_columns(select)
@@ -123,7 +128,7 @@ def _part(source: Source, node: exp.Expr, known: Known, named: Named, depth: int
         return _base(source, node, known) if isinstance(node, exp.Table) else Part(node, node.alias_or_name)
     if isinstance(inner.node, exp.SetOperation):
         return _united(source, node, inner, inner.node.copy(), known, depth)
-    if is_computed(inner.node):
+    if is_computed(inner.node) or is_attaching(source, inner.node):
         return _results(source, node, inner, known, depth)
     place = (span_of(node) or (0, 1)) if inner.view else None
     select = check_plain(source, node, inner.source, inner.node.copy())
@@ -136,14 +141,20 @@ def _met(
 ) -> list[Part]:
     """Inputs where joined rows that are to meet others, in a window or of another stream, are results that are read, and so are rows that
     OVER gave something where more is done than to choose among them; a window after a SELECT of one stream is that stream's."""
+    kinds = ["", *(join_kind(source, j) for j in select.args.get("joins") or ())]
     meets = has_window(select) or sum(p.is_stream or any(b.is_stream for b in p.bases) for p in parts) > 1
     found = []
-    for part in parts:
+    for number, part in enumerate(parts):
         inner, streams = _nested(source, part.node, named), [b for b in part.bases if b.is_stream]
         if inner is not None and part.has_over and not _only_chooses(select, part.node):
             found.append(_results(source, part.node, inner, known, depth))
             continue
-        if inner is not None and len(streams) > 1 and (meets or part.node.args.get("window") is not None):
+        is_apart = part.nested and _stands_apart(part, number, kinds)
+        if is_apart and not streams:
+            hint = "name the table itself, and compute in SELECT"
+            raise source.at(part.node, "a subquery over tables alone can't be the outer side of a join", hint)
+        meeting = len(streams) > 1 and (meets or part.node.args.get("window") is not None)
+        if inner is not None and (is_apart or meeting):
             found.append(_results(source, part.node, inner, known, depth))
             continue
         if streams:
@@ -160,6 +171,24 @@ def _only_chooses(select: exp.Select, node: exp.Expr) -> bool:
         and not groups_rows(select)
         and not has_over(select)
     )
+
+
+def _stands_apart(part: Part, number: int, kinds: list[str]) -> bool:
+    """Whether a nested SELECT must be computed before it is joined: where rows of it may be missing, what it computes is NULL then, and
+    its conditions choose its own rows."""
+    computes = any(not isinstance(unwrapped(e), exp.Column) for _, e in part.outputs.values())
+    if FULL in kinds or ("right" in kinds[1:2] and number == 0):
+        return computes or bool(part.conditions) or len(part.bases) > 1
+    if kinds[number] == LEFT:
+        return computes or len(part.bases) > 1
+    return kinds[number] in (SEMI, ANTI) and len(part.bases) > 1
+
+
+def is_attaching(source: Source, query: exp.Expr) -> bool:
+    """Whether a nested SELECT has outer, semi or anti joins, which no other SELECT can take over."""
+    if not isinstance(query, exp.Select):
+        return False
+    return has_subqueries(query) or any(join_kind(source, j) for j in query.args.get("joins") or ())
 
 
 def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth: int) -> Part:
@@ -285,11 +314,14 @@ def _read_directly(select: exp.Select, parts: tuple[Part, ...]) -> None:
     conditions: list[exp.Expr] = []
     for number, part in enumerate(parts):
         tables = [b.node for b in part.bases] if part.nested else [part.node]
-        conditions += part.conditions
-        if number == 0:
+        join = None if number == 0 else select.args["joins"][number - 1]
+        if join is not None and (join.side or join.kind in ("SEMI", "ANTI")) and join.side != "RIGHT":
+            join.set("on", _and([join.args["on"], *part.conditions]))
+        else:
+            conditions += part.conditions
+        if join is None:
             select.args["from_"].set("this", tables[0])
         else:
-            join = select.args["joins"][number - 1]
             join.set("this", tables[0])
             joins.append(join)
         joins += [exp.Join(this=t) for t in tables[1:]]
@@ -300,7 +332,12 @@ def _read_directly(select: exp.Select, parts: tuple[Part, ...]) -> None:
         select.set("qualify", exp.Qualify(this=exp.and_(*chosen, copy=False)) if chosen else None)
     if conditions:
         own = select.args.get("where")
-        whole = conditions[0] if own is None else own.this
-        for condition in conditions[own is None :]:
-            whole = exp.And(this=whole, expression=condition)
+        whole = _and([*([] if own is None else [own.this]), *conditions])
         select.set("where", exp.Where(this=whole))
+
+
+def _and(conditions: list[exp.Expr]) -> exp.Expr:
+    whole, *others = conditions
+    for condition in others:
+        whole = exp.And(this=whole, expression=condition)
+    return whole

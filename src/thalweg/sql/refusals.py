@@ -68,7 +68,7 @@ def table_references(source: Source, select: exp.Select) -> tuple[exp.Table, ...
         raise source.at(select, "the SELECT has no FROM", "name the stream after FROM")
     joins = select.args.get("joins") or []
     for join in joins:
-        _refuse_outer(source, join)
+        refuse_clauses(source, join, frozenset({"this", "on", "using", "kind", "side", "method"}))
     return tuple(_table_reference(source, node) for node in (from_.this, *(j.this for j in joins)))
 
 
@@ -84,16 +84,6 @@ def _table_reference(source: Source, table: exp.Expr) -> exp.Table:
     if alias is not None and alias.args.get("columns"):
         raise source.at(table, "renaming columns in FROM is not supported", "use AS in SELECT")
     return table
-
-
-def _refuse_outer(source: Source, join: exp.Expr) -> None:
-    """Refuse all but inner joins."""
-    words = [str(w).upper() for w in map(join.args.get, ("method", "side", "kind")) if w]
-    if words not in ([], ["INNER"], ["CROSS"]):
-        raise source.at(
-            join, f"{' '.join(words)} JOIN is not supported", "only inner joins are: write JOIN ... ON"
-        )
-    refuse_clauses(source, join, frozenset({"this", "on", "using", "kind"}))
 
 
 def refuse_clauses(source: Source, node: exp.Expr, supported: frozenset[str]) -> None:

@@ -7,6 +7,7 @@ from sqlglot import exp
 from thalweg.sql.inputs import Known
 from thalweg.sql.nesting import Named, is_nested, unnested
 from thalweg.sql.source import Source
+from thalweg.sql.subqueries import has_subqueries
 from thalweg.sql.unions import as_select
 
 
@@ -15,6 +16,6 @@ def rewritten(source: Source, query: exp.Query, known: Known, named: Named) -> e
     it, so that is done only where there is something to rewrite."""
     if isinstance(query, exp.SetOperation):
         return unnested(source, as_select(query.copy()), known, named)
-    if not isinstance(query, exp.Select) or not is_nested(query, named):
+    if not isinstance(query, exp.Select) or not (is_nested(query, named) or has_subqueries(query)):
         return query
     return unnested(source, query.copy(), known, named)

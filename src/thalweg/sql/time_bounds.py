@@ -81,7 +81,7 @@ def _windows(inputs: tuple[Input, ...], streams: Iterable[int]) -> Iterator[tupl
 def _said(times: Mapping[str, int], conditions: JoinConditions) -> Iterator[tuple[tuple[int, int], int]]:
     """What each condition says."""
     compared = [("=", e.left.expr, e.right.expr) for e in conditions.equalities]
-    for term in conditions.residue:
+    for term in (*conditions.residue, *(t for a in conditions.attached for t in a.on)):
         if isinstance(term.expr, Call) and term.expr.function in _FLIPPED and len(term.expr.args) == 2:
             compared.append((term.expr.function, *term.expr.args))
     for function, left, right in compared:

@@ -20,14 +20,16 @@ class Using:
     orders them: those of USING first, each once.
     """
 
-    conditions: tuple[exp.Expr, ...] = ()
+    conditions: tuple[tuple[exp.Join, exp.Expr], ...] = ()
     same: Mapping[ColumnRef, ColumnRef] = field(default_factory=dict)
     star: tuple[ColumnRef, ...] = ()
 
 
-def bind_using(source: Source, select: exp.Select, inputs: tuple[Input, ...]) -> Using:
-    """The columns that USING merges."""
-    conditions: list[exp.Expr] = []
+def bind_using(
+    source: Source, select: exp.Select, inputs: tuple[Input, ...], hidden: frozenset[int] = frozenset()
+) -> Using:
+    """The columns that USING merges; of `hidden` inputs nothing is shown."""
+    conditions: list[tuple[exp.Join, exp.Expr]] = []
     same: dict[ColumnRef, ColumnRef] = {}
     star: list[ColumnRef] = []
     visible = _columns(inputs, 0)
@@ -37,15 +39,16 @@ def bind_using(source: Source, select: exp.Select, inputs: tuple[Input, ...]) ->
             star, visible = star + visible, []
         names = join.args.get("using") or []
         pairs = [(_left(source, inputs, visible, n), _right(source, inputs[index], own, n)) for n in names]
-        conditions += [_equation(inputs, *pair, n) for pair, n in zip(pairs, names, strict=True)]
+        conditions += [(join, _equation(inputs, *pair, n)) for pair, n in zip(pairs, names, strict=True)]
         same |= {right: left for left, right in pairs}
         merged = list(dict.fromkeys(left for left, _ in pairs))
+        own = [] if index in hidden else own
         visible = merged + [c for c in visible + own if c not in merged and c not in same]
     return Using(tuple(conditions), same, tuple(star + visible))
 
 
 def _columns(inputs: tuple[Input, ...], index: int) -> list[ColumnRef]:
-    return [ColumnRef(index, c.name) for c in inputs[index].origin.columns]
+    return [ColumnRef(index, c.name, c.type) for c in inputs[index].origin.columns]
 
 
 def _is_comma(source: Source, join: exp.Expr) -> bool:

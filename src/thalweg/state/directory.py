@@ -14,7 +14,7 @@ from thalweg.errors import StateError, UsageError
 from thalweg.state.local import LocalStore, disk_problem
 from thalweg.state.store import Taken
 
-FORMAT = 7
+FORMAT = 8
 LOCK = "lock"
 PRIVATE = 0o700
 REFUSED = -1

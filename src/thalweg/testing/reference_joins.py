@@ -16,6 +16,7 @@ from thalweg.model.query import DELETED, RANGE, TUMBLE, UNBOUNDED, Query, QueryA
 from thalweg.model.stream import Stream
 from thalweg.testing.calls import aggregate_sql
 from thalweg.testing.reference import connect, load_rows, naive
+from thalweg.testing.reference_attached import attached_at_instants, attached_rows
 
 Batches = Sequence[Mapping[str, pa.Table]]
 """Micro-batches, each with a table for some of the streams."""
@@ -40,7 +41,11 @@ def reference_join(
         for number in range(len(query.inputs)):
             _create_input(db, query, number, begin or {})
         if query.every is None:
-            _create_rows(db, query)
+            if query.attached:
+                ends = {s: _last(db, query, streams, until, (s,)) for s in query.streams}
+                db.execute(f"CREATE TABLE joined AS {attached_rows(query, ends)}")
+            else:
+                _create_rows(db, query)
             return _outputs(db, query, "joined")
         instants = _instants(query, _least(db, query), _last(db, query, streams, until), begin or {})
         _create_groups(db, query, instants)
@@ -134,6 +139,8 @@ def _combinations(query: Query) -> str:
         columns += (
             _arguments(number, aggregate) if aggregate.input is None else _argument_names(number, aggregate)
         )
+    if query.attached:
+        return f"SELECT {', '.join(['t', *columns])} FROM ({attached_at_instants(query)})"
     return f"SELECT {', '.join(['t', *columns])} FROM instants, {_inputs(query)} WHERE {_all([*bounds, *_predicates(query)])}"
 
 
@@ -185,12 +192,17 @@ def _least(db: duckdb.DuckDBPyConnection, query: Query) -> int | None:
 
 
 def _last(
-    db: duckdb.DuckDBPyConnection, query: Query, streams: Mapping[str, Stream], until: int | None
+    db: duckdb.DuckDBPyConnection,
+    query: Query,
+    streams: Mapping[str, Stream],
+    until: int | None,
+    some: Sequence[str] = (),
 ) -> int | None:
-    """The query's frontier, or `until` where that is earlier; None where a stream has had no row."""
+    """The query's frontier, or that of some of its streams, or `until` where that is earlier; None where a stream has had no row."""
     found = [
         _number(db, f"SELECT max(__ts) - {streams[s].delay} FROM source{n}")
         for n, s in enumerate(query.streams)
+        if s in (some or query.streams)
     ]
     frontiers = [t for t in found if t is not None]
     return min([*frontiers, *([] if until is None else [until])]) if len(frontiers) == len(found) else None

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from thalweg.expr.quoting import identifier
 from thalweg.model.nesting import RESULT_TIME
-from thalweg.model.query import Query
+from thalweg.model.query import FULL, Query
 from thalweg.model.stream import Column, Stream
 from thalweg.model.windows import Window
 from thalweg.testing.reference import connect, frontier, load_rows, reference
@@ -81,7 +81,18 @@ def reference_union(query: Query, data: Data) -> pa.Table:
 
 def _frontier(query: Query, data: Data) -> int | None:
     found = [frontier(data.streams[s], [b[s] for b in data.batches if s in b]) for s in query.streams]
-    return None if None in found else min(f for f in found if f is not None)
+    return None if None in found else min(f for f in found if f is not None) - _behind(query)
+
+
+def _behind(query: Query) -> int:
+    """How far below the frontier of its streams the rows are that may still come out without a partner, or with a first one."""
+    attached = [a for a in query.attached if query.inputs[a.input].is_stream]
+    if query.every is not None or not attached:
+        return 0
+    others = [n for n in range(len(query.inputs)) if n not in [a.input for a in query.attached]]
+    inner = min(length for n in others if (length := query.inputs[n].length) is not None)
+    full = [query.inputs[a.input].length or 0 for a in attached if a.kind == FULL]
+    return max(inner, *full, 0) - 1
 
 
 def _begin(query: Query, begins: Mapping[str, int]) -> int | None:

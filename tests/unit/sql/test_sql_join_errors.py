@@ -38,12 +38,7 @@ BAD = [
     (f"{C} FROM bid [RANGE 1 HOUR], (SELECT 1) s", "the SELECT has no FROM", "SELECT 1", "name the stream after FROM"),
     (f"{C} FROM bid [RANGE 1 HOUR], person AS p (a, b, c)", "renaming columns in FROM is not supported", "person AS p (a, b, c)", "use AS in SELECT"),
     # kinds of joins
-    (f"{C} FROM bid b [RANGE 1 HOUR] LEFT JOIN person p ON TRUE", "LEFT JOIN is not supported", "LEFT JOIN person p ON TRUE", "only inner joins are"),
-    (f"{C} FROM bid b [RANGE 1 HOUR] RIGHT OUTER JOIN person p ON TRUE", "RIGHT OUTER JOIN is not supported", "RIGHT OUTER JOIN person p ON TRUE", "only inner joins"),
-    (f"{C} FROM bid b [RANGE 1 HOUR] FULL JOIN person p ON TRUE", "FULL JOIN is not supported", "FULL JOIN person p ON TRUE", "only inner joins"),
-    (f"{C} FROM bid b [RANGE 1 HOUR] LEFT SEMI JOIN person p ON TRUE", "LEFT SEMI JOIN is not supported", "LEFT SEMI JOIN person p ON TRUE", "only inner joins"),
-    (f"{C} FROM bid b [RANGE 1 HOUR] ANTI JOIN person p ON TRUE", "ANTI JOIN is not supported", "ANTI JOIN person p ON TRUE", "only inner joins"),
-    (f"{C} FROM bid b [RANGE 1 HOUR] NATURAL JOIN person p", "NATURAL JOIN is not supported", "NATURAL JOIN person p", "only inner joins"),
+    (f"{C} FROM bid b [RANGE 1 HOUR] NATURAL JOIN person p", "NATURAL JOIN is not supported", "NATURAL JOIN person p", "write JOIN, or LEFT"),
     (f"{C} FROM bid b [RANGE 1 HOUR] JOIN person p JOIN person q ON TRUE ON TRUE", "a join inside a join is not supported", "JOIN person q ON TRUE", "write each ON right after its JOIN"),
     # columns
     (f"SELECT at {F}", "column at is in b and a", "at", "write b.at"),
@@ -66,7 +61,6 @@ BAD = [
     (f"{C} {F} WHERE MAX(price) > 1", "an aggregate can't stand in WHERE", "MAX(price)", "put the condition into HAVING"),
     (f"{C} {F} WHERE window_end > b.at", "window_end is not known in WHERE", "window_end", "use it in SELECT or HAVING"),
     (f"{C} {F} WHERE b.at > now()", "now is not deterministic", "now()", "a result must"),
-    (f"{C} {F} WHERE a.id IN (SELECT 1)", "a subquery in IN is not supported", "a.id IN (SELECT 1)", "join what it reads"),
     # rows
     (f"SELECT b.price {F} EVERY 1 MINUTE", "EVERY needs an aggregate or GROUP BY", "EVERY 1 MINUTE", "each combination of rows is emitted once"),
     (f"SELECT b.price {F} EMIT CHANGES", "EMIT needs an aggregate or GROUP BY", "EMIT CHANGES", "each combination of rows is emitted once"),
@@ -74,7 +68,6 @@ BAD = [
     ("SELECT b.price FROM bid b JOIN person FOR SYSTEM_TIME AS OF b.at AS p ON p.id = b.auction", "FOR SYSTEM_TIME is not supported", "FOR SYSTEM_TIME", "join the table as it is"),
     ("SELECT ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at) AS n FROM bid", "rows are ranked in windows", "ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at)", "add window_start, window_end"),
     ("SELECT PROCTIME() AS n FROM bid", "PROCTIME is not deterministic", "PROCTIME()", None),
-    ("SELECT price FROM bid WHERE EXISTS (SELECT 1 FROM person)", "a subquery is not supported", "EXISTS (SELECT 1 FROM person)", "join what it reads"),
     ("SELECT price FROM bid, auction", "stream bid has no window in this join", "bid", "write [RANGE 1 HOUR]"),
     ("SELECT COUNT(*) AS n FROM bid, person", "stream bid has no window in this join", "bid", "write [RANGE 1 HOUR]"),
     ("SELECT id FROM person", "person is a table, not a stream", "person", "join a stream"),

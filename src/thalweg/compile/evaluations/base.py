@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.join_engine import CostedJoin
-from thalweg.plan.ranges import LOWEST, Range
+from thalweg.plan.ranges import LOWEST, Frontiers, Range
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
 
@@ -47,7 +47,8 @@ class Moment:
 
     final: the instants that become final. alive: those at which no window is empty; shown: those of them that someone is given.
     slots: per stream, in the order of inputs, those that its side has. fresh: the inputs with new rows. kept: whether there is anything
-    from before. again: whether all is to be made anew from the sides, as after another cut of the hash ranges.
+    from before. again: whether all is to be made anew from the sides, as after another cut of the hash ranges. waited: the frontiers
+    before and after the batch, by which rows without a partner are known to stay so.
     """
 
     final: Range = (LOWEST, LOWEST)
@@ -58,6 +59,7 @@ class Moment:
     sizes: Sizes = field(default_factory=dict)
     kept: bool = False
     again: bool = False
+    waited: tuple[Frontiers, Frontiers] = ({}, {})
 
     @property
     def range(self) -> Range:
@@ -83,7 +85,7 @@ class Evaluation:
     steps: Callable[[Shape, Moment], Iterator[Step]]
     meetings: Callable[[CostedJoin, JoinStatistics], Meetings]
     work: Callable[[CostedJoin, JoinStatistics], Work]
-    serves: Callable[[Query], bool] = lambda query: query.every is not None
+    serves: Callable[[Query], bool] = lambda query: query.every is not None and not query.attached
     keeps: int | None = None
     merges: bool = False
     asked_for: bool = False

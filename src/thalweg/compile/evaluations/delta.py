@@ -38,6 +38,7 @@ def is_invertible(query: Query) -> bool:
     is_one_window = all(c.length == i.length for i in query.inputs for c in i.sets)
     return (
         query.every is not None
+        and not query.attached
         and is_one_window
         and all(
             AGGREGATES[a.call.function].invertible and not {"FLOAT", "DOUBLE"} & {x.type for x in a.call.args}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from math import prod
 
+from thalweg.compile.attached_rows import attached_rows
 from thalweg.compile.evaluations.base import MET, SHOWN, Evaluation, Meetings, Moment, Sizes, Step, Work
-from thalweg.compile.inputs import ALL, NEW, OLD, joined, rows_of, turns
+from thalweg.compile.inputs import ALL, NEW, OLD, joined, turns
 from thalweg.compile.join_tree import Clause, View
 from thalweg.compile.lengths import shorter
+from thalweg.compile.row_views import row_view, together
 from thalweg.compile.sets import mask_of
-from thalweg.compile.views import conditions, met_columns, narrow, set_of
+from thalweg.compile.views import conditions, met_columns, set_of
 from thalweg.compile.windows import output_columns
 from thalweg.expr.quoting import identifier
-from thalweg.model.query import RANGE, TUMBLE, Output, Query
+from thalweg.model.query import Output, Query
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin
-from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.pool import SET, TYPE
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
@@ -26,8 +26,18 @@ MET_BEFORE = 0.5
 
 
 def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
-    """The combinations that have at least one new row: first by the numbers of their rows, then what is shown of them."""
-    wanted = [*conditions(shape), *_together(shape)]
+    """The combinations that have at least one new row, and rows that are to have no partner: first by the numbers of their rows, then what
+    is shown of them."""
+    if met := _numbers(shape, moment):
+        yield Step("rows", met, MET, pairs=True)
+        yield Step("show", _shown(shape), SHOWN)
+
+
+def _numbers(shape: Shape, moment: Moment) -> str:
+    """The numbers of the rows that come out; nothing where none can."""
+    if shape.query.attached:
+        return attached_rows(shape, moment.fresh, moment.sizes, moment.waited, at_once(shape, moment))
+    wanted = [*conditions(shape), *together(shape)]
     if at_once(shape, moment):
         some = " OR ".join(f'"{n}.new"' for n in shape.streams)
         met = [
@@ -45,13 +55,14 @@ def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
             _met(shape, NEW, fresh, turn, wanted, moment)
             for fresh, turn in turns(shape, moment.fresh).items()
         ]
-    yield Step("rows", "\nUNION ALL ".join(met), MET, pairs=True)
-    shown = output_columns(shown_outputs(shape.query))
-    yield Step(
-        "show",
-        f"SELECT {', '.join([*shown, *([identifier(SET)] if shape.join.pool else [])])}\nFROM {MET}",
-        SHOWN,
-    )
+    return "\nUNION ALL ".join(met)
+
+
+def _shown(shape: Shape) -> str:
+    """What is shown of rows that have met, or have no partner, of those that satisfy the conditions on both."""
+    shown = [*output_columns(shown_outputs(shape.query)), *([identifier(SET)] if shape.join.pool else [])]
+    kept = " AND ".join(f"({t.sql})" for t in shape.query.kept)
+    return f"SELECT {', '.join(shown)}\nFROM {MET}{f' WHERE {kept}' if kept else ''}"
 
 
 def at_once(shape: Shape, moment: Moment) -> bool:
@@ -66,7 +77,7 @@ def _met(
     shape: Shape, which: str, fresh: int | None, turn: Sequence[str], wanted: Sequence[Clause], moment: Moment
 ) -> str:
     """The numbers of the rows of each combination; of a pool with its query-set, without the members whose own windows don't hold it."""
-    views = [_row_view(shape, n, rows, moment.sizes, which == ALL) for n, rows in enumerate(turn)]
+    views = [row_view(shape, n, rows, moment.sizes, which == ALL) for n, rows in enumerate(turn)]
     rows = [f'"{n}.row"' for n in range(len(shape.sides))]
     order, met = shape.order(fresh), shape.join.met if which == ALL else ()
     if met:
@@ -123,36 +134,6 @@ def _near(shape: Shape) -> list[str]:
             inside = " AND ".join(f'"{o}.slot" - "{n}.slot" < {length}' for o in shape.streams if o != n)
             found.append(f"CASE WHEN {inside} THEN {full}::{TYPE} ELSE {full & ~bits}::{TYPE} END")
     return found
-
-
-def _row_view(shape: Shape, number: int, which: str, sizes: Sizes, marked: bool) -> View:
-    """What rows are found by, and their numbers; what is shown of them is taken later."""
-    side, bounds = shape.sides[number], [shape.visible(number)]
-    columns = [*narrow(shape, number), f'"__row" AS "{number}.row"']
-    if not side.static:
-        columns += [f'"slot" AS "{number}.slot"', *([f'"__new" AS "{number}.new"'] if marked else [])]
-        bounds += [] if which == ALL else ['"__new"'] if which == NEW else ['NOT "__new"']
-    bounds += [f"{set_of(shape)} <> 0"] if side.common else []
-    wanted = " AND ".join(b for b in bounds if b != "TRUE")
-    sql = f'SELECT {", ".join(columns)} FROM "side_{side.id}"{f" WHERE {wanted}" if wanted else ""}'
-    return View(sql, rows_of(sizes, side, which))
-
-
-def _together(shape: Shape) -> list[Clause]:
-    """No row may have left its window when the last one comes."""
-    inputs, streams = shape.query.inputs, shape.streams
-    tumbling = {
-        n: floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in streams if inputs[n].kind == TUMBLE
-    }
-    same = [
-        Clause(f"{tumbling[a]} = {tumbling[b]}", frozenset((a, b)), same="window")
-        for a, b in combinations(tumbling, 2)
-    ]
-    ranges = [(n, other) for n in streams if inputs[n].kind == RANGE for other in streams if other != n]
-    return same + [
-        Clause(f'"{other}.slot" - "{n}.slot" < {inputs[n].length}', frozenset((n, other)))
-        for n, other in ranges
-    ]
 
 
 def _meetings(join: CostedJoin, statistics: JoinStatistics) -> Meetings:

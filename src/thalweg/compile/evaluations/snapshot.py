@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from thalweg.compile.evaluations.base import SENT, Evaluation, Meetings, Moment, Sizes, Step, Work
 from thalweg.compile.inputs import (
@@ -16,7 +16,9 @@ from thalweg.compile.inputs import (
     standing,
     window_view,
 )
+from thalweg.compile.join_tree import View, attached
 from thalweg.compile.views import AS_SAID, ONE_EACH, conditions, grouped, key_columns, weighed_parts
+from thalweg.model.attaching import inner_inputs, inner_streams
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping, viewed
 from thalweg.plan.join_order import meet_once
 from thalweg.plan.ranges import LOWEST, Range
@@ -47,16 +49,32 @@ def _snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> 
             f'{AS_SAID} FILTER (WHERE "b" = "i")',
         )
     views = [window_view(shape, n, instants, expand, sizes) for n in range(len(shape.sides))]
-    where = [*conditions(shape), *same_instant(shape)]
-    rows = joined(
-        [*key_columns(shape), instant(shape), *weighed_parts(shape)], views, where, shape.order(None)
+    columns = [*key_columns(shape), instant(shape), *weighed_parts(shape)]
+    rows = (
+        _attached(shape, views, columns)
+        if shape.query.attached
+        else joined(columns, views, [*conditions(shape), *same_instant(shape)], shape.order(None))
     )
     return grouped(shape, ['"i"'], rows, ONE_EACH)
 
 
+def _attached(shape: Shape, views: Sequence[View], columns: Sequence[str]) -> str:
+    """What the windows of inner inputs hold, with those that are attached one after another."""
+    query, met = shape.query, {*inner_inputs(shape.query)}
+    same = [c for c in same_instant(shape) if c.inputs <= met]
+    order = [n for n in shape.order(None) if n in met]
+    tree = f"({joined(['*'], views, [*conditions(shape), *same], order)})"
+    first = inner_streams(query)[0]
+    for one in query.attached:
+        on = [c for c in same_instant(shape) if c.inputs == {first, one.input}]
+        tree = attached(tree, one.kind.upper(), views[one.input], [*conditions(shape, one), *on])
+    kept = " AND ".join(f"({t.sql})" for t in query.kept)
+    return f"SELECT {', '.join(columns)}\nFROM {tree}{f' WHERE {kept}' if kept else ''}"
+
+
 def meets_once(shape: Shape, instants: Range) -> bool:
     """Whether rows meet once for all instants: at each there are as many pairs as windows hold, once as many as all rows between have."""
-    if any(s.early for s in shape.sides if not s.static):
+    if shape.query.attached or any(s.early for s in shape.sides if not s.static):
         return False
     count, spans = instants[1] - instants[0], [s for n in shape.streams if (s := shape.span(n)) is not None]
     return meet_once(spans, count * shape.step, count)
@@ -77,7 +95,11 @@ def _met_once(join: CostedJoin, statistics: JoinStatistics) -> list[float] | Non
     query, held, ahead = join.query, join.held, _ahead(join, statistics)
     windows = {n: length / SECOND for n in join.streams if (length := query.inputs[n].length) is not None}
     instants = ahead * SECOND / (query.every or SECOND)
-    if any(held[n].early for n in join.streams) or not meet_once(list(windows.values()), ahead, instants):
+    if (
+        query.attached
+        or any(held[n].early for n in join.streams)
+        or not meet_once(list(windows.values()), ahead, instants)
+    ):
         return None
     return [h.window * (1 + ahead / windows[n]) if n in windows else h.window for n, h in enumerate(held)]
 
@@ -112,4 +134,5 @@ SNAPSHOT = Evaluation(
     steps=_steps,
     meetings=_meetings,
     work=_work,
+    serves=lambda query: query.every is not None,
 )

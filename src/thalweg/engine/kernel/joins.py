@@ -14,7 +14,7 @@ from thalweg.compile.evaluations.base import KEPT, MET, SENT, SHOWN, Moment, Ste
 from thalweg.compile.evaluations.rows import at_once, shown_outputs
 from thalweg.compile.inputs import ALL, NEW, OLD
 from thalweg.compile.sub_joins import in_order, sub_sql
-from thalweg.compile.views import PAIRS, gathered, grouped
+from thalweg.compile.views import PAIRS, gathered, grouped, no_rows_sql
 from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.connection import query
@@ -23,6 +23,7 @@ from thalweg.engine.kernel.shelf import stack
 from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.kernel.stock import Stock
 from thalweg.expr.nodes import Column
+from thalweg.model.attaching import inner_streams, is_full, sides_that_wait
 from thalweg.plan.grid import Cut
 from thalweg.plan.instants import alive_instants, final_instants, is_emitted
 from thalweg.plan.nodes import Fragment
@@ -87,6 +88,8 @@ class JoinWork:
         if side.common:
             old, new = [worded(side, t) for t in old], [worded(side, t) for t in new]
         if not old and not new:
+            if any(j.asked.attached for j, _ in self.plan.joins_of(side.id)):
+                self._offer(side, query(no_rows_sql(side)), 0)
             return
         whole = stack([*old, *new])
         if side.early and any(EVALUATIONS[j.evaluate].wants_merged for j, _ in self.plan.joins_of(side.id)):
@@ -130,8 +133,10 @@ class JoinWork:
         self.tables.offer(f"side_{side.id}", whole)
 
     def _complete(self, shape: Shape) -> bool:
-        """Whether every stream has rows with all the parts that are asked for; else nothing can have been joined."""
-        return all(self._has_parts(shape, n) for n in shape.streams)
+        """Whether every stream that must have a partner has rows with all the parts that are asked for; else nothing can have been joined."""
+        if is_full(shape.query):
+            return any(self._has_parts(shape, n) for n in shape.streams)
+        return all(self._has_parts(shape, n) for n in inner_streams(shape.query))
 
     def _has_parts(self, shape: Shape, number: int) -> bool:
         wanted = {p.column.name for p in shape.parts if p.input == number}
@@ -140,12 +145,18 @@ class JoinWork:
 
     def _rows(self, shape: Shape) -> int:
         fresh = tuple(n for n in shape.streams if any(t.num_rows for t in self.stock.new(shape.sides[n])))
-        if not fresh or not self._complete(shape):
+        waited = (self.stock.before, self.stock.frontiers)
+        if not (fresh or self._has_waited(shape)) or not self._complete(shape):
             return 0
-        moment = Moment(fresh=fresh, sizes=self.sizes)
+        moment = Moment(fresh=fresh, sizes=self.sizes, waited=waited)
         if shape.join.sub and at_once(shape, moment):
             self._meet(shape.join.sub)
         return self._take(shape, moment)
+
+    def _has_waited(self, shape: Shape) -> bool:
+        """Whether rows without a partner may come out though nothing is new."""
+        moved = any(self.stock.before.get(s) != self.stock.frontiers.get(s) for s in shape.query.streams)
+        return moved and bool(sides_that_wait(shape.query))
 
     def _meet(self, id: str) -> None:
         """A sub-join, once for all who go on from it."""
@@ -204,7 +215,10 @@ class JoinWork:
             else:
                 self.tables.offer(step.to, table)
         self._keep(shape, kept)
-        self.report.time(f"pairs {shape.join.id}", pairs, 0.0)
+        if (
+            not shape.query.attached
+        ):  # rows without a partner are no pairs, and of those that have one not all come out
+            self.report.time(f"pairs {shape.join.id}", pairs, 0.0)
         return made
 
     def _shown(self, shape: Shape, table: pa.Table) -> int:
@@ -218,7 +232,8 @@ class JoinWork:
     def _gathered(self, shape: Shape, pairs: pa.Table) -> pa.Table:
         """What is shown of rows that have met, taken from their sides by number."""
         found = {}
-        for name, (n, column) in gathered(shape, shown_outputs(shape.query)).items():
+        read = (*(o.expr for o in shown_outputs(shape.query)), *(t.expr for t in shape.query.kept))
+        for name, (n, column) in gathered(shape, read).items():
             found[name] = (
                 self.rows[shape.sides[n].id].column(column).combine_chunks().take(pairs.column(f"{n}.row"))
             )
@@ -229,7 +244,7 @@ class JoinWork:
     def _outputs(self, shape: Shape, step: Step, met: pa.Table) -> pa.Table:
         """Rows that have met as results; where these are bare columns there is nothing to compute."""
         outputs = shown_outputs(shape.query)
-        if all(isinstance(o.expr, Column) for o in outputs):
+        if all(isinstance(o.expr, Column) for o in outputs) and not shape.query.kept:
             names = {o.name: o.expr.name for o in outputs if isinstance(o.expr, Column)} | (
                 {SET: SET} if shape.join.pool else {}
             )

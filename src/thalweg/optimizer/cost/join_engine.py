@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import expm1
 
+from thalweg.model.attaching import FOR_EVER, kept_longer
 from thalweg.model.query import PASSING, Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.partners import Partners
@@ -71,7 +72,9 @@ def held_of(query: Query, number: int, early: bool, s: InputStatistics, batch: f
     endless = 0.0 if given.kind == PASSING else max(3_600.0, 100 * step)
     length = given.length / SECOND if given.length is not None else endless
     if not early:
-        return Held(s.rate, s.rate, s.rate * slot, s.rate * length, s.rate * step, length / slot, False)
+        longer = kept_longer(query, number)
+        kept = length + (longer / SECOND if longer != FOR_EVER else max(3_600.0, 100 * step))
+        return Held(s.rate, s.rate, s.rate * slot, s.rate * length, s.rate * step, kept / slot, False)
     piece = min(slot, batch)
     return Held(
         rate=s.rate,

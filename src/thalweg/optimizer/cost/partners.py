@@ -138,7 +138,7 @@ def partners_of(query: Query, statistics: JoinStatistics, method: str, constants
     return Partners(
         len(query.inputs),
         classes_of(query.equalities, statistics.inputs),
-        len(query.residue),
+        len(query.partnering),
         method == "loop",
         constants=constants,
     )
