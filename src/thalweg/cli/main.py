@@ -5,13 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from thalweg.cli.failures import Commands
+from thalweg.cli.options import (
+    AllowedHosts,
+    AsJson,
+    Bundle,
+    Format,
+    Limits,
+    Master,
+    Roots,
+    RunDirectory,
+    Settings,
+    Shown,
+    TokenFile,
+    Url,
+    Workload,
+)
 
 app = typer.Typer(
     cls=Commands,
@@ -20,39 +34,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"max_content_width": 100},
 )
-
-Settings = Annotated[
-    list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given more than once."),
-]
-Url = Annotated[
-    str | None, typer.Option("--url", metavar="URL", help="Ask a running service.", show_default=False)
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-
-
-class Workload(StrEnum):
-    """What can be generated."""
-
-    nexmark = "nexmark"
-    sensors = "sensors"
-
-
-class Format(StrEnum):
-    """Formats of generated files."""
-
-    parquet = "parquet"
-    csv = "csv"
-    json = "json"
-
-
-class Shown(StrEnum):
-    """Formats of printed results."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
 
 
 def _version(asked: bool) -> None:
@@ -103,18 +84,11 @@ def run(
             metavar="APP.sql", help="A script, or the directory of a run to go on with.", show_default=False
         ),
     ],
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            "--dir", metavar="DIR", help="State, results and progress of the run.", show_default="thalweg-APP"
-        ),
-    ] = None,
+    directory: RunDirectory = None,
     available_now: Annotated[
         bool, typer.Option("--available-now", help="Process the data that is there, then end.")
     ] = False,
-    master: Annotated[
-        str | None, typer.Option(metavar="M", help="Spark's master.", show_default="local[*]")
-    ] = None,
+    master: Master = None,
     settings: Settings = [],  # noqa: B006
     rows: Annotated[
         int, typer.Option(min=0, metavar="N", help="Rows to print of a batch for INTO 'console' (0: all).")
@@ -134,43 +108,16 @@ def serve(
             metavar="APP.sql", help="A script, or the directory of a run to go on with.", show_default=False
         ),
     ] = None,
-    directory: Annotated[
-        Path | None,
-        typer.Option("--dir", metavar="DIR", help="State, results and progress.", show_default="thalweg-APP"),
-    ] = None,
+    directory: RunDirectory = None,
     host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65535, help="Where to listen; 0: wherever is free.")
     ] = 8642,
-    roots: Annotated[
-        list[Path],
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            help="Statements over HTTP may name files below it; may be given more than once.",
-        ),
-    ] = [],  # noqa: B006
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--token-file", metavar="FILE", help="Tokens to accept, one a line.", show_default="DIR/token"
-        ),
-    ] = None,
-    allow_hosts: Annotated[
-        list[str],
-        typer.Option(
-            "--allow-host", metavar="NAME", help="A name that the service is called by, besides localhost."
-        ),
-    ] = [],  # noqa: B006
-    limits: Annotated[
-        list[str],
-        typer.Option(
-            "--limit", metavar="KEY=N", help="bytes, rows, queries, requests, followers or seconds."
-        ),
-    ] = [],  # noqa: B006
-    master: Annotated[
-        str | None, typer.Option(metavar="M", help="Spark's master.", show_default="local[*]")
-    ] = None,
+    roots: Roots = [],  # noqa: B006
+    token_file: TokenFile = None,
+    allow_hosts: AllowedHosts = [],  # noqa: B006
+    limits: Limits = [],  # noqa: B006
+    master: Master = None,
     settings: Settings = [],  # noqa: B006
 ) -> None:
     """Run queries as a service: REST, events, metrics, console."""
@@ -329,14 +276,7 @@ def status(
         bool, typer.Option("--changes", help="List what changed in the plan, why, and what it brought.")
     ] = False,
     url: Url = None,
-    bundle: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write what a report to us needs to a file: no rows, no tokens.",
-            show_default=False,
-        ),
-    ] = None,
+    bundle: Bundle = None,
 ) -> None:
     """Show rows, late rows, bad files, results and state of a run."""
     from thalweg.cli import remote
