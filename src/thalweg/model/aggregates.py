@@ -13,54 +13,28 @@ from functools import cache, cached_property
 
 from thalweg.expr.nodes import Expr
 from thalweg.model import first_rows
+from thalweg.model.parts import (
+    COUNT,
+    HALF,
+    HIGH,
+    INTEGERS,
+    LOW,
+    MOMENTS,
+    ROWS,
+    SET,
+    SUM,
+    VALUES,
+    Call,
+    Part,
+    extreme,
+    pair,
+    present,
+    same,
+)
 from thalweg.model.query import Aggregate
 
 TIME = '"__time"'
 """The event time of a row in microseconds."""
-INTEGERS = frozenset(
-    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-)
-
-
-@dataclass(frozen=True)
-class Call:
-    """The SQL of one call as a lift sees it: arguments, the event-time column, the FILTER condition."""
-
-    args: tuple[str, ...]
-    time: str
-    where: str | None = None
-    types: tuple[str, ...] = ()
-
-    def of(self, function: str, inner: str, only: str | None = None) -> str:
-        """An aggregate over the rows that satisfy the FILTER and `only`."""
-        conditions = [f"({c})" for c in (self.where, only) if c]
-        return f"{function}({inner})" + (f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else "")
-
-    def one(self, value: str, only: str | None = None, other: str | None = None) -> str:
-        """A value of a single row that satisfies the FILTER and `only`; else `other`, or NULL."""
-        conditions = [f"({c})" for c in (self.where, only) if c]
-        otherwise = f" ELSE {other}" if other else ""
-        return f"CASE WHEN {' AND '.join(conditions)} THEN {value}{otherwise} END" if conditions else value
-
-
-@dataclass(frozen=True)
-class Part:
-    """One column of partial aggregate: how rows become it, and how several become one.
-
-    `unit` is the part of a single row, `weigh` that of as many equal pieces as a weight says. `wide` is the type in which a
-    unit must be weighed, where its own would be too small.
-    `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists. `fold` is sum, min or max where numbers
-    become one in that way.
-    """
-
-    kind: str
-    lift: Callable[[Call], str]
-    combine: Callable[[str], str]
-    inverse: Callable[[str, str], str] | None = None
-    unit: Callable[[Call], str] = lambda c: c.one(c.args[0])
-    weigh: Callable[[str, str], str] = lambda part, weight: part
-    wide: Callable[[Call], str | None] = lambda c: None
-    fold: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,46 +65,6 @@ class AggregateFunction:
         return self.made is None and all(p.inverse is not None for p in self.parts)
 
 
-def _sum(column: str) -> str:
-    return f"sum({column})"
-
-
-def _minus(whole: str, piece: str) -> str:
-    return f"{whole} - {piece}"
-
-
-def _times(part: str, weight: str) -> str:
-    return f"{part} * {weight}"
-
-
-def _wide(call: Call) -> str | None:
-    """A product of a number and a count, without an overflow and without rounding."""
-    kind = call.types[0] if call.types else ""
-    if kind in ("BIGINT", "UBIGINT"):
-        return "HUGEINT"
-    return "DOUBLE" if kind == "FLOAT" else "BIGINT" if kind in INTEGERS and kind != "HUGEINT" else None
-
-
-def _present(arg: int) -> Callable[[Call], str | None]:
-    return lambda c: f"{c.args[arg]} IS NOT NULL"
-
-
-def _same(function: str, arg: int = 0) -> Part:
-    """A part that is combined by the function that made it."""
-    fold = function if function in ("min", "max") else None
-    return Part(function, lambda c: c.of(function, c.args[arg]), lambda col: f"{function}({col})", fold=fold)
-
-
-def _extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call], str | None]) -> Part:
-    """The least or greatest (order, value) pair; ties are broken by the value, so that no batch split changes it."""
-    return Part(
-        function + "_pair",
-        lambda c: c.of(function, ordered(c), only(c)),
-        lambda col: f"{function}({col})",
-        unit=lambda c: c.one(ordered(c), only(c)),
-    )
-
-
 def _lower_count(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
     return f"TRY_CAST(coalesce({parts[0]}, 0) AS BIGINT)"
 
@@ -141,7 +75,6 @@ def _lower_sum(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str
 
 # A DECIMAL of more digits than this is summed in two halves of its digits: a sum of a few of them may have more than 38.
 NARROW_DIGITS = 28
-_HALF = 10**19
 
 
 def is_wide(type_: str) -> bool:
@@ -149,29 +82,10 @@ def is_wide(type_: str) -> bool:
     return type_.startswith("DECIMAL(") and int(type_[8:].split(",")[0]) > NARROW_DIGITS
 
 
-def _digits(value: str) -> str:
-    return f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"
-
-
-def _half(kind: str, operator: str) -> Part:
-    return Part(
-        kind,
-        lambda c: c.of("sum", f"{_digits(c.args[0])} {operator} {_HALF}"),
-        _sum,
-        _minus,
-        unit=lambda c: c.one(f"({_digits(c.args[0])} {operator} {_HALF})"),
-        weigh=_times,
-        fold="sum",
-    )
-
-
-HIGH, LOW = _half("sum_high", "//"), _half("sum_low", "%")
-
-
 def _lower_wide(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
     """The two halves as one number; NULL where it has more than 38 digits."""
     scale = int(types[0].rstrip(")").split(",")[1])
-    digits = f"TRY_CAST(TRY({parts[0]}::HUGEINT * {_HALF} + {parts[1]}::HUGEINT) AS DECIMAL(38,0))"
+    digits = f"TRY_CAST(TRY({parts[0]}::HUGEINT * {HALF} + {parts[1]}::HUGEINT) AS DECIMAL(38,0))"
     return (
         f"{digits} * CAST('{10**-scale:.{scale}f}' AS DECIMAL({max(scale, 1)},{scale}))" if scale else digits
     )
@@ -186,74 +100,6 @@ def _spread(divisor: str, root: bool) -> Callable[[tuple[str, ...], tuple[str, .
         return f"sqrt({value})" if root else value
 
     return lower
-
-
-# Chan's parallel form: sums of squares would cancel where the mean is large beside the spread.
-_MERGE_MOMENTS = (
-    "lambda x, y: {'n': x.n + y.n, 'mean': x.mean + (y.mean - x.mean) * y.n / (x.n + y.n), "
-    "'m2': x.m2 + y.m2 + (y.mean - x.mean) * (y.mean - x.mean) * x.n * y.n / (x.n + y.n)}"
-)
-
-
-def _noise(value: str) -> str:
-    """What a value adds to the squared distance by itself: nothing, but NaN where it is infinite or NaN."""
-    return f"0 * ({value})::DOUBLE"
-
-
-def _weighed_moments(part: str, weight: str) -> str:
-    """So many equal pieces."""
-    return f"{{'n': {part}.n * {weight}, 'mean': {part}.mean, 'm2': {part}.m2 * {weight}}}"
-
-
-SUM = Part("sum", lambda c: c.of("sum", c.args[0]), _sum, _minus, weigh=_times, wide=_wide, fold="sum")
-COUNT = Part(
-    "count",
-    lambda c: c.of("count", c.args[0]),
-    _sum,
-    _minus,
-    unit=lambda c: c.one("1::BIGINT", f"{c.args[0]} IS NOT NULL", "0::BIGINT"),
-    weigh=_times,
-    fold="sum",
-)
-ROWS = Part(
-    "rows",
-    lambda c: c.of("count", "*"),
-    _sum,
-    _minus,
-    unit=lambda c: c.one("1::BIGINT", other="0::BIGINT"),
-    weigh=_times,
-    fold="sum",
-)
-MOMENTS = Part(
-    "moments",
-    lambda c: (
-        f"{{'n': {c.of('count', c.args[0])}::DOUBLE, 'mean': {c.of('avg', f'({c.args[0]})::DOUBLE')}, "
-        f"'m2': {c.of('var_pop', f'({c.args[0]})::DOUBLE')} * {c.of('count', c.args[0])} + {c.of('max', _noise(c.args[0]))}}}"
-    ),
-    lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
-    unit=lambda c: c.one(
-        f"{{'n': 1::DOUBLE, 'mean': ({c.args[0]})::DOUBLE, 'm2': {_noise(c.args[0])}}}",
-        f"{c.args[0]} IS NOT NULL",
-    ),
-    weigh=lambda part, weight: f"CASE WHEN {part} IS NOT NULL THEN {_weighed_moments(part, weight)} END",
-)
-VALUES = Part(
-    "values",
-    lambda c: c.of("list", f"({c.args[0]})::DOUBLE", f"{c.args[0]} IS NOT NULL"),
-    lambda col: f"flatten(list({col}) FILTER (WHERE {col} IS NOT NULL))",
-    unit=lambda c: c.one(f"[({c.args[0]})::DOUBLE]", f"{c.args[0]} IS NOT NULL"),
-    weigh=lambda part, weight: f"flatten(list_transform(range(({weight})::BIGINT), lambda i: {part}))",
-)
-SET = Part(
-    "set",
-    lambda c: c.of("list", f"DISTINCT {c.args[0]}", f"{c.args[0]} IS NOT NULL"),
-    lambda col: f"list_distinct(flatten(list({col}) FILTER (WHERE {col} IS NOT NULL)))",
-    unit=lambda c: c.one(f"[{c.args[0]}]", f"{c.args[0]} IS NOT NULL"),
-)
-
-
-def _pair(order: int | None, value: int) -> Callable[[Call], str]:
-    return lambda c: f"{{'o': {c.time if order is None else c.args[order]}, 'v': {c.args[value]}}}"
 
 
 def _quantile(values: str, fraction: str) -> str:
@@ -303,10 +149,10 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
         lambda p, t, a: f"({_lower_wide(p, t, a)})::DOUBLE / nullif({p[2]}, 0)",
         numeric=True,
     ),
-    AggregateFunction("MIN", 1, (_same("min"),), lambda p, t, a: p[0], overlap_safe=True),
-    AggregateFunction("MAX", 1, (_same("max"),), lambda p, t, a: p[0], overlap_safe=True),
-    AggregateFunction("BOOL_AND", 1, (_same("bool_and"),), lambda p, t, a: p[0], overlap_safe=True),
-    AggregateFunction("BOOL_OR", 1, (_same("bool_or"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("MIN", 1, (same("min"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("MAX", 1, (same("max"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BOOL_AND", 1, (same("bool_and"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BOOL_OR", 1, (same("bool_or"),), lambda p, t, a: p[0], overlap_safe=True),
     AggregateFunction("VAR_POP", 1, (MOMENTS,), _spread("n", False), numeric=True),
     AggregateFunction("VAR_SAMP", 1, (MOMENTS,), _spread("n - 1", False), numeric=True),
     AggregateFunction("STDDEV_POP", 1, (MOMENTS,), _spread("n", True), numeric=True),
@@ -314,28 +160,28 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
     AggregateFunction(
         "MIN_BY",
         2,
-        (_extreme("min", _pair(1, 0), _present(1)),),
+        (extreme("min", pair(1, 0), present(1)),),
         lambda p, t, a: f"{p[0]}.v",
         overlap_safe=True,
     ),
     AggregateFunction(
         "MAX_BY",
         2,
-        (_extreme("max", _pair(1, 0), _present(1)),),
+        (extreme("max", pair(1, 0), present(1)),),
         lambda p, t, a: f"{p[0]}.v",
         overlap_safe=True,
     ),
     AggregateFunction(
         "FIRST",
         1,
-        (_extreme("min", _pair(None, 0), lambda c: None),),
+        (extreme("min", pair(None, 0), lambda c: None),),
         lambda p, t, a: f"{p[0]}.v",
         overlap_safe=True,
     ),
     AggregateFunction(
         "LAST",
         1,
-        (_extreme("max", _pair(None, 0), lambda c: None),),
+        (extreme("max", pair(None, 0), lambda c: None),),
         lambda p, t, a: f"{p[0]}.v",
         overlap_safe=True,
     ),

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.expr.nodes import Column, Expr
-from thalweg.model.aggregates import AGGREGATES, Part, PartColumn, part_columns
+from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.model.attaching import inner_streams, owner
+from thalweg.model.parts import Part
 from thalweg.model.query import FULL, SEMI, Equality, Query, QueryAggregate, Term
 from thalweg.model.windows import Window
 from thalweg.plan.equated import equated_classes
