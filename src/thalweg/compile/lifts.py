@@ -11,8 +11,9 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import TIME
 from thalweg.plan.arithmetic import floor_div
 from thalweg.plan.groups import CELLED
-from thalweg.plan.nodes import Fragment, Room
+from thalweg.plan.nodes import Fragment
 from thalweg.plan.pool import SET
+from thalweg.plan.rooms import Room
 
 
 def lift_sql(fragment: Fragment, with_sets: bool = True) -> str:

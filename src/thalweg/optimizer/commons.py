@@ -15,8 +15,9 @@ from thalweg.model.query import Query
 from thalweg.optimizer.join_nodes import starts_of
 from thalweg.optimizer.pools import Begins, Home, Kept, Pool, Prices, pool_of
 from thalweg.plan.groups import in_order
-from thalweg.plan.nodes import Room, named
+from thalweg.plan.nodes import named
 from thalweg.plan.pool import BITS, SET, pooled
+from thalweg.plan.rooms import Room
 from thalweg.plan.sides import sides_of
 
 MOST_WORDS = 16

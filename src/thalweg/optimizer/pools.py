@@ -22,8 +22,9 @@ from thalweg.optimizer.join_nodes import first_whole, starts_of
 from thalweg.optimizer.join_plans import JoinChoice
 from thalweg.plan.codec import dumps
 from thalweg.plan.graph import united
-from thalweg.plan.nodes import Emission, Fragment, Join, Plan, Resting, Room, fragment, named
+from thalweg.plan.nodes import Emission, Fragment, Join, Plan, fragment, named
 from thalweg.plan.pool import BITS, Member, fits, lengths, pattern, pooled, template, unpooled
+from thalweg.plan.rooms import Resting, Room
 from thalweg.plan.sides import sides_of
 
 Begins = Mapping[str, int | None]

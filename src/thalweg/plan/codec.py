@@ -29,8 +29,9 @@ from thalweg.model.windows import NamedWindow, Window
 from thalweg.plan.change import PlanChange
 from thalweg.plan.grid import Split
 from thalweg.plan.join_order import Meeting
-from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan, Resting, Room
+from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan
 from thalweg.plan.pieces import Pieces
+from thalweg.plan.rooms import Resting, Room
 from thalweg.plan.sub_joins import Equated, SubJoin
 
 _MODEL = (

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from thalweg.expr.nodes import Expr
 from thalweg.model.query import Chosen
-from thalweg.plan.nodes import Derived, Emission, Fragment, Plan, Room
+from thalweg.plan.nodes import Derived, Emission, Fragment, Plan
+from thalweg.plan.rooms import Room
 
 
 def base_of(plan: Plan, emission: Emission) -> Fragment:

@@ -25,6 +25,7 @@ from thalweg.plan.grid import Cut, Pattern, Split
 from thalweg.plan.groups import CELLED, Group
 from thalweg.plan.join_order import Order
 from thalweg.plan.pieces import Pieces
+from thalweg.plan.rooms import Resting, Room
 from thalweg.plan.sub_joins import SubJoin
 
 K = TypeVar("K")
@@ -188,36 +189,6 @@ class Derived:
 def derived_id(parent: str, window: Window, how: str) -> str:
     """The name of derived instances by their meaning: what they are combined from, and how."""
     return named(parent.rpartition("_")[0], parent, (window.range, window.slide, window.offset), how)
-
-
-@dataclass(frozen=True)
-class Room:
-    """The bits of a commons that one pool has: so many from the first on, all in one word."""
-
-    first: int
-    size: int
-
-    @property
-    def word(self) -> int:
-        """The word that they are in."""
-        return self.first // 64
-
-    def own(self, sets: Iterable[Chosen]) -> tuple[Chosen, ...]:
-        """What the members of the pool take, by the bits that they have in it."""
-        bits = range(self.first, self.first + self.size)
-        return tuple(replace(c, bit=c.bit - self.first) for c in sets if c.bit in bits)
-
-
-@dataclass(frozen=True)
-class Resting:
-    """A bit of a pool that no member has and rows may still carry: those before these event times, per input.
-
-    What its `query` asked of tables and of joined rows is asked on until then: pairs must leave totals as they entered them.
-    """
-
-    bit: int
-    starts: tuple[int | None, ...]
-    query: Query | None = None
 
 
 @dataclass(frozen=True)
