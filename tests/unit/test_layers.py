@@ -18,6 +18,7 @@ LAYERS = (
     ("sql", "plan"),
     (
         "optimizer.cost.join_engine",
+        "optimizer.cost.widths",
         "optimizer.cost.matching",
         "optimizer.cost.partners",
         "optimizer.cost.calibration",

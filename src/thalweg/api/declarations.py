@@ -247,7 +247,7 @@ class Declarations:
         """Refuse a join that settings leave no plan for."""
         runner = self._running.runner
         manifest = runner.manifest if runner is not None else None
-        planner_for(catalog.config, manifest, catalog.streams.values(), catalog.relations.values()).join(
+        planner_for(catalog.config, manifest, catalog.streams.values(), catalog.relations.values()).check(
             query
         )
 
@@ -267,7 +267,7 @@ class Declarations:
             planner = planner_for(catalog.config, None, catalog.streams.values(), catalog.relations.values())
             for query in catalog.queries.values():
                 if not query.windows:
-                    planner.join(query)
+                    planner.check(query)
             self.become(catalog, thing(SETTING, key.lower()))
 
     def drop(self, kind: str, name: str) -> None:

@@ -16,7 +16,7 @@ from thalweg.model.query import Query
 from thalweg.model.settings import Config
 from thalweg.optimizer.estimate import estimate
 from thalweg.optimizer.join_plans import BEST, Considered, JoinChoice
-from thalweg.optimizer.planner import WindowPlanner
+from thalweg.optimizer.planner import WindowPlanner, size_text
 from thalweg.optimizer.pool_costs import input_statistics, join_statistics
 from thalweg.plan.nodes import Emission, Join, Plan
 from thalweg.plan.shape import shape_of
@@ -172,12 +172,14 @@ def idle_settings(config: Config, query: Query) -> dict[str, str]:
 def _free(planner: WindowPlanner) -> WindowPlanner:
     """A planner that no setting narrows."""
     return replace(
-        planner, config=replace(planner.config, early_aggregation=BEST, evaluate=BEST, join=BEST, order=BEST)
+        planner,
+        config=replace(
+            planner.config, early_aggregation=BEST, evaluate=BEST, join=BEST, order=BEST, memory=None
+        ),
     )
 
 
 def _narrowing(config: Config) -> tuple[str, ...]:
     """The settings that leave less than all plans open."""
-    return tuple(
-        f"{key} = {value}" for key, name in SETTINGS.items() if (value := getattr(config, name)) != BEST
-    )
+    found = [f"{key} = {value}" for key, name in SETTINGS.items() if (value := getattr(config, name)) != BEST]
+    return (*found, *([f"plan.memory = {size_text(config.memory)}"] if config.memory is not None else []))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import TypeVar
 
 from thalweg.errors import UsageError
@@ -25,9 +26,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan.split": ("best", "off", "all"),
     "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
 }
-AUTO = "auto"
+AUTO, OFF = "auto", "off"
 MOST_PARTITIONS = 10_000
 _LIMITS = re.compile(r"\s*(\d{1,5})\s*\.\.\s*(\d{1,5})\s*")
+_BYTES = re.compile(r"\s*(\d{1,9}(?:\.\d{1,6})?)\s*(bytes|[kmgt]?b)\s*", re.IGNORECASE)
+_UNITS = ("b", "kb", "mb", "gb", "tb")
 _EARLY = re.compile(r"best|lap|eap[01]+")
 FEATURES = ("sparse", "tiling", "chains", "prefix", "slots", "search")
 KEYS = {
@@ -41,6 +44,7 @@ KEYS = {
     "plan.scan": "best: one reader of a Parquet file computes while it reads; table: rows are read first, then computed with",
     "plan.sharing": "best: queries are computed together where that costs less; off: each alone; all: together wherever they can be",
     "plan.split": "best: rows of joins with very frequent values are spread over all partitions where that costs less; off: never; all: always",
+    "plan.memory": "the most state that a join query's plan may be expected to keep, as '2 GB'; off (default): any",
     "partitions": "hash ranges of state and parallel tasks: a number, or auto (default), as scale.* say",
     "scale.latency": "with partitions = auto: batches that take longer get more partitions; default: 5 seconds",
     "scale.partitions": "with partitions = auto: the fewest and the most, as 2..8; default: 1 to the cores of the Spark session",
@@ -66,6 +70,7 @@ class Config:
     scan: str = "best"
     split: str = "best"
     features_off: frozenset[str] = frozenset()
+    memory: int | None = None
     partitions: int | None = None
     latency: float = 5.0
     limits: tuple[int, int] | None = None
@@ -99,6 +104,8 @@ def with_setting(config: Config, key: str, value: str) -> Config:
         return replace(config, early_aggregation="best" if value.lower() == "best" else value.upper())
     if key in CHOICES:
         return replace(config, **{key.removeprefix("plan."): value.lower()})  # type: ignore[arg-type]
+    if key == "plan.memory":
+        return replace(config, memory=None if value.lower() == OFF else _bytes(key, value))
     if key == "partitions":
         fixed = (
             None if value.lower() == AUTO else _number(key, value, int, 1, MOST_PARTITIONS, f", or {AUTO}")
@@ -139,6 +146,20 @@ def _seconds(key: str, value: str) -> float:
     if length.months or length.micros <= 0:
         raise UsageError(f"{key} can't be {value!r}", "write it as '5 seconds'")
     return length.micros / 1e6
+
+
+def _bytes(key: str, value: str) -> int:
+    """A number of bytes, in units of a thousand.
+
+    >>> _bytes("plan.memory", "1.5 GB")
+    1500000000
+    """
+    found = _BYTES.fullmatch(value)
+    unit = found[2].lower().replace("bytes", "b") if found else ""
+    size = int(Decimal(found[1]) * 1000 ** _UNITS.index(unit)) if found else 0
+    if size < 1:
+        raise UsageError(f"{key} can't be {value!r}", f"write it as '2 GB' or '500 MB', or {OFF}")
+    return size
 
 
 def _limits(key: str, value: str) -> tuple[int, int]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
-from thalweg.optimizer.cost.join_engine import COLUMN_BYTES, SECOND, CostedJoin, Estimate, held_of, taken
+from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, Estimate, held_of, taken
 from thalweg.optimizer.cost.partners import Partners, partners_of
+from thalweg.optimizer.cost.widths import Widths, widths_of
 from thalweg.plan.join_order import Meeting, Order
 from thalweg.statistics.records import JoinStatistics
 
@@ -32,18 +33,22 @@ def estimate(
 
 
 def costed(
-    query: Query, early: tuple[bool, ...], statistics: JoinStatistics, partners: Partners
+    query: Query,
+    early: tuple[bool, ...],
+    statistics: JoinStatistics,
+    partners: Partners,
+    widths: Widths | None = None,
 ) -> CostedJoin:
-    """A join with its inputs as a plan sees them."""
+    """A join with its inputs as a plan sees them; the `widths` of their rows are the same for all plans of a query."""
     batch = statistics.batch / SECOND
     held = tuple(
         held_of(query, n, early[n] and query.every is not None, i, batch)
         for n, i in enumerate(statistics.inputs)
     )
     found = partners.evened({n: h.window for n, h in enumerate(held) if h.early})
-    return CostedJoin(
-        query, held, replace(found, times=times) if (times := statistics.times(early)) != 1.0 else found
-    )
+    times = statistics.times(early)
+    partners = replace(found, times=times) if times != 1.0 else found
+    return CostedJoin(query, held, partners, widths=widths or widths_of(query))
 
 
 def best_order(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Order:
@@ -65,6 +70,6 @@ def estimated(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Es
     work, kept, pairs = evaluation.work(join, statistics)
     steps = evaluation.statements * constants.step / batch
     rows = sum(h.kept for h in join.held) + kept
-    width = COLUMN_BYTES * (2 + len(query.keys) + len(query.aggregates))
+    sides = sum(h.kept * join.widths[n, h.early] for n, h in enumerate(join.held))
     terms = (("take in", sum(taken(h, constants) for h in join.held)), *work, ("statements", steps))
-    return Estimate(terms, rows, rows * width, pairs)
+    return Estimate(terms, rows, sides + kept * evaluation.row_bytes(query), pairs)

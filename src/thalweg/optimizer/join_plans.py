@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -12,6 +12,7 @@ from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.early_aggregation import plan_name
 from thalweg.optimizer.cost.join_engine import Estimate
 from thalweg.optimizer.cost.partners import partners_of
+from thalweg.optimizer.cost.widths import widths_of
 from thalweg.optimizer.estimate import best_order, costed, estimated
 from thalweg.plan.join_order import Order
 from thalweg.statistics.records import JoinStatistics
@@ -101,14 +102,23 @@ def _digits(early: tuple[bool, ...]) -> str:
     return "EAP" + "".join("01"[e] for e in early)
 
 
+def fitting(found: Sequence[Considered], memory: int | None) -> tuple[Considered, ...]:
+    """The plans that are expected to keep no more state than is allowed, cheapest first; where there are none, all, by the state they keep.
+
+    A query that runs is not stopped because there is more to keep than there was: then it goes on with the plan that keeps least.
+    """
+    within = tuple(c for c in found if memory is None or c.estimate.state_bytes <= memory)
+    return within or tuple(sorted(found, key=lambda c: c.estimate.state_bytes))
+
+
 def consider(
     query: Query, statistics: JoinStatistics, wish: Wish, constants: JoinConstants
 ) -> tuple[Considered, ...]:
     """The plans of a query, cheapest first."""
     partners = {m: partners_of(query, statistics, m, constants) for m in ("hash", "loop")}
-    found = []
+    found, widths = [], widths_of(query)
     for c in choices(query, wish):
-        join = costed(query, c.early, statistics, partners[c.method])
+        join = costed(query, c.early, statistics, partners[c.method], widths)
         order = best_order(join, c.evaluate, statistics) if wish.order == BEST else ()
         found.append(
             Considered(replace(c, order=order), estimated(replace(join, order=order), c.evaluate, statistics))

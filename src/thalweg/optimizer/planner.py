@@ -19,7 +19,15 @@ from thalweg.optimizer.cost.join_engine import Estimate
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.estimate import estimate
 from thalweg.optimizer.forest import Forest, Step
-from thalweg.optimizer.join_plans import Considered, JoinChoice, Wish, consider, may_evaluate, may_hash
+from thalweg.optimizer.join_plans import (
+    Considered,
+    JoinChoice,
+    Wish,
+    consider,
+    fitting,
+    may_evaluate,
+    may_hash,
+)
 from thalweg.optimizer.plan_windows import Mode, plan_windows
 from thalweg.optimizer.pool_costs import (
     alone_cost,
@@ -78,7 +86,17 @@ class WindowPlanner:
         found = consider(query, join_statistics(self.known, query), wish, join_constants())
         if not found:
             raise UsageError(f"query {query.name} has no plan {_wished(c)}", _no_plan_hint(query, c))
-        return found
+        return fitting(found, c.memory)
+
+    def check(self, query: Query) -> None:
+        """Refuse a join query that has no plan, or none that keeps as little state as settings allow."""
+        least, allowed = self.considered(query)[0], self.config.memory
+        if allowed is not None and least.estimate.state_bytes > allowed:
+            raise UsageError(
+                f"query {query.name} has no plan with plan.memory = {size_text(allowed)}: "
+                f"{least.choice.name}, which keeps least, is expected to keep {size_text(least.estimate.state_bytes)}",
+                "allow more, make windows shorter, or declare the rates of streams if they are lower",
+            )
 
     def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
         """What a plan costs per batch, in hash-aggregate updates."""
@@ -136,7 +154,19 @@ class WindowPlanner:
             Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order),
             join_constants(),
         )
-        return found[0].estimate.nanos if found else float("inf")
+        return fitting(found, c.memory)[0].estimate.nanos if found else float("inf")
+
+
+def size_text(size: float) -> str:
+    """A number of bytes for people.
+
+    >>> size_text(2_000_000_000), size_text(1_234_567), size_text(12)
+    ('2 GB', '1.23 MB', '12 bytes')
+    """
+    for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size:.0f} bytes"
 
 
 def planner_for(

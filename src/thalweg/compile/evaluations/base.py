@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.join_engine import CostedJoin
+from thalweg.optimizer.cost.widths import group_bytes
 from thalweg.plan.ranges import LOWEST, Frontiers, Range
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
@@ -76,7 +77,7 @@ class Evaluation:
     it keeps goes back to, None where it keeps nothing itself. merges: whether what it keeps of one slot may be merged. asked_for: whether
     it is taken only if settings name it. wants_merged: whether an aggregation set must have one row per columns and slot, so that it
     leaves as it entered. of_sets: whether all streams must be aggregated early. edges: the slots of an input that are read for some
-    instants, where something was kept; None where all are.
+    instants, where something was kept; None where all are. row_bytes: what a row that it keeps takes.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Evaluation:
     asked_for: bool = False
     wants_merged: bool = False
     takes: str = "aggregates"
+    row_bytes: Callable[[Query], float] = group_bytes
     of_sets: bool = False
     edges: Callable[[Shape, int, Range], tuple[Range, ...]] | None = None
 

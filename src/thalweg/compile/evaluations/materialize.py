@@ -14,6 +14,7 @@ from thalweg.compile.evaluations.expiry import (
     remaining_sql,
 )
 from thalweg.compile.inputs import merged_lives, pairs_of, standing, turns
+from thalweg.optimizer.cost.widths import pair_bytes
 from thalweg.plan.shape import Shape
 
 
@@ -46,4 +47,5 @@ MATERIALIZE = Evaluation(
     work=lambda join, statistics: lived(join, statistics, pairs=True),
     keeps=0,
     asked_for=True,
+    row_bytes=pair_bytes,
 )

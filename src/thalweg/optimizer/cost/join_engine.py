@@ -6,18 +6,18 @@ updated, pairs made), and how often each happens follows from how an evaluation 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import expm1
 
 from thalweg.model.attaching import FOR_EVER, kept_longer
 from thalweg.model.query import PASSING, Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.partners import Partners
+from thalweg.optimizer.cost.widths import Widths
 from thalweg.plan.join_order import Order, inputs_met
 from thalweg.statistics.records import InputStatistics
 
 SECOND = 1e6
-COLUMN_BYTES = 9.0
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ class CostedJoin:
     held: tuple[Held, ...]
     partners: Partners
     order: Order = ()
+    widths: Widths = field(default_factory=dict)
 
     @property
     def constants(self) -> JoinConstants:

@@ -1,0 +1,87 @@
+"""How many bytes a row of state takes, by the types of its columns: state is Arrow, in which numbers have a fixed width."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+
+from thalweg.model.aggregates import PartColumn
+from thalweg.model.query import Query
+from thalweg.plan.sides import JoinPart, join_parts, side_columns
+
+NUMBER = 8.0
+TOTAL = 16.0
+"""A sum of whole numbers, which has 38 digits."""
+TEXT = 20.0
+"""A text is taken to have so many, with its place."""
+WIDTHS = {"BOOLEAN": 0.125, "TINYINT": 1.0, "SMALLINT": 2.0, "INTEGER": 4.0, "FLOAT": 4.0, "DATE": 4.0}
+WIDTHS |= {"BIGINT": NUMBER, "DOUBLE": NUMBER, "TIMESTAMP": NUMBER, "HUGEINT": TOTAL}
+ADDED_UP = frozenset({"sum", "sum_high", "sum_low"})
+"""Parts that are sums, which are wider than what is added up."""
+
+Widths = Mapping[tuple[int, bool], float]
+"""By input, and whether it is aggregated early: the bytes of a row of it."""
+
+
+def type_bytes(type_: str) -> float:
+    """A value of a type.
+
+    >>> type_bytes("BIGINT"), type_bytes("DECIMAL(10,2)"), type_bytes("VARCHAR")
+    (8.0, 16.0, 20.0)
+    """
+    return WIDTHS.get(type_, TOTAL if type_.startswith("DECIMAL") else TEXT)
+
+
+def widths_of(query: Query) -> Widths:
+    """The rows of every input, kept as they are and aggregated early."""
+    parts = join_parts(query)
+    return {
+        (n, early): _side(query, n, early, parts)
+        for n, early in product(range(len(query.inputs)), (False, True))
+    }
+
+
+def _side(query: Query, number: int, early: bool, parts: tuple[JoinPart, ...]) -> float:
+    own = [p.column for p in parts if p.input == number]
+    columns = sum(type_bytes(c.type) for c in side_columns(query, number))
+    return NUMBER + columns + sum(_part(p, early) for p in own) + (NUMBER if early else 0.0)
+
+
+def _part(part: PartColumn, is_sum: bool) -> float:
+    """A part of a row, or of many of them."""
+    kind, args = part.part.kind, part.call.args
+    if kind in ("count", "rows") or not args:
+        return NUMBER
+    own = type_bytes(args[0].type)
+    return TOTAL if is_sum and kind in ADDED_UP and args[0].type not in ("FLOAT", "DOUBLE") else own
+
+
+def group_bytes(query: Query) -> float:
+    """A row of partial results of a group, where whatever is added up is a sum of sums."""
+    return _keys(query) + sum(_combined(p.column) for p in join_parts(query))
+
+
+def pair_bytes(query: Query) -> float:
+    """A joined row with its parts."""
+    return _keys(query) + sum(_part(p.column, is_sum=False) for p in join_parts(query))
+
+
+def totals_bytes(query: Query) -> float:
+    """The totals of a group: besides its parts how many pairs have each, and how many there are."""
+    return group_bytes(query) + TOTAL * (len(join_parts(query)) + 1)
+
+
+def sets_bytes(query: Query) -> float:
+    """A row of the totals and the sets of all windows, which are one table: each has the columns of all."""
+    widths, parts = widths_of(query), join_parts(query)
+    streams = [n for n, i in enumerate(query.inputs) if i.is_stream]
+    counts = sum(1 for p in parts if p.input is not None) + len(streams)
+    return totals_bytes(query) + sum(widths[n, True] - NUMBER for n in streams) + NUMBER * counts
+
+
+def _keys(query: Query) -> float:
+    return NUMBER + sum(type_bytes(k.type) for k in query.keys)
+
+
+def _combined(part: PartColumn) -> float:
+    return TOTAL if part.part.kind in ("count", "rows", *ADDED_UP) else _part(part, is_sum=True)
