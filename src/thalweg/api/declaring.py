@@ -25,17 +25,23 @@ from thalweg.model.stream import Relation, Stream, View
 from thalweg.model.target import Files
 from thalweg.sql import statements as st
 from thalweg.sql.binder import InferenceError, bind
+from thalweg.sql.computed import bound_stream
 from thalweg.sql.declarations import OptionError
 from thalweg.sql.history import history_of
 from thalweg.sql.views import view_of, views_read
 from thalweg.state.lives import Life
 
 
-def stream_of(name: str, columns: str | None, **options: Any) -> Stream:
-    """A stream by way of the SQL that declares it."""
-    statement = _declared("STREAM", name, columns, {"format": "parquet", **options})
+def stream_of(name: str, columns: str | None, computed: str | None = None, **options: Any) -> Stream:
+    """A stream by way of the SQL that declares it; `computed` are columns beside those that rows bring."""
+    statement = _declared("STREAM", name, columns, {"format": "parquet", **options}, computed)
     assert isinstance(statement, st.CreateStream)
-    return statement.stream
+    return stream_bound(statement)
+
+
+def stream_bound(statement: st.CreateStream) -> Stream:
+    """The stream of a declaration, with what its computed columns are."""
+    return bound_stream(statement, _infer)
 
 
 def frame_stream_of(name: str, frame: Any, **options: Any) -> Stream:
@@ -55,10 +61,13 @@ def relation_of(name: str, columns: str | None, **options: Any) -> Relation:
     return statement.relation
 
 
-def _declared(kind: str, name: str, columns: str | None, options: Mapping[str, Any]) -> st.Statement:
+def _declared(
+    kind: str, name: str, columns: str | None, options: Mapping[str, Any], computed: str | None = None
+) -> st.Statement:
     if refused := refused_path(str(options["path"]), writes=False):
         raise UsageError(f"{kind.lower()} {name}: {refused[0]}", refused[1])
     columns = columns if columns is not None else parquet_columns(options["path"], name)
+    columns = f"{columns}, {computed}" if computed else columns
     given = ", ".join(f"{k} = {spark_quoted(_option_text(v))}" for k, v in options.items() if v is not None)
     return st.parse_statement(f"CREATE {kind} `{name}` ({columns}) WITH ({given})", kind.lower())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg.api import show
-from thalweg.api.declaring import free_name, query_of
+from thalweg.api.declaring import free_name, query_of, stream_bound
 from thalweg.api.outcomes import Assigned, Created, Declared, Dropped, Explained, Outcome
 from thalweg.api.sources import declared_source
 from thalweg.errors import StatementError, UsageError
@@ -31,7 +31,8 @@ def executed(session: Session, statement: st.Statement, source: Source, span: Sp
 def _execute(session: Session, statement: st.Statement) -> Outcome:
     declared = session._declarations
     match statement:
-        case st.CreateStream(stream):
+        case st.CreateStream():
+            stream = stream_bound(statement)
             return Declared("stream", declared.stream(declared_source(stream, session.directory.inbox)).name)
         case st.CreateTable(relation):
             return Declared("table", declared.relation(relation).name)

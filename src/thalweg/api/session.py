@@ -111,7 +111,8 @@ class Session:
 
         Of an iterable that is given again when the session is opened again, what was taken before is passed over: by its place, or by its
         name where pairs (name, table) are given, as an iterable does that begins with new rows.
-        `columns` is `"auction BIGINT, price BIGINT, at TIMESTAMP"`; a DataFrame brings its own, Parquet files too.
+        `columns` is `"auction BIGINT, price BIGINT, at TIMESTAMP"`; a DataFrame brings its own, Parquet files too; `computed` are more, as in
+        `"at AS TIMESTAMP_MILLIS(ms)"`.
         Options are those of CREATE STREAM: format, files_per_batch, late_rows, bad_rows, on_bad_file, idle_timeout, rate, ...; `distinct`
         may be a dict, `{"auction": 1000}`.
         """

@@ -120,6 +120,7 @@ def check_first_file(stream: Stream) -> None:
 
     Where bad files are set aside, the first that can be read at all is looked at.
     """
+    stream = stream.stored
     checks = {"parquet": check_schema, "csv": check_header, "json": check_keys}
     for path in map(str, first_files(stream)):
         if stream.on_bad_file == "stop" or _is_readable(stream, path):

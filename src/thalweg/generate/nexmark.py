@@ -23,7 +23,8 @@ ACTIVE_PEOPLE, LEAD, HOT_EVERY = 1000, 10, 100
 
 
 def _columns(declared: str) -> tuple[Column, ...]:
-    return tuple(Column(*column.split()) for column in declared.split(", "))
+    pairs = (column.split() for column in declared.split(", "))
+    return tuple(Column(name, type_) for name, type_ in pairs)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from thalweg.expr.nodes import Expr
 
 FILE_FORMATS = ("parquet", "csv", "json")
 PUSH = "push"
@@ -11,10 +14,12 @@ PUSH = "push"
 
 @dataclass(frozen=True)
 class Column:
-    """A named, typed column. Types are DuckDB's names: BIGINT, DOUBLE, DECIMAL(10,2), VARCHAR, TIMESTAMP, ..."""
+    """A named, typed column. Types are DuckDB's names: BIGINT, DOUBLE, DECIMAL(10,2), VARCHAR, TIMESTAMP, ... With a `value` it is computed
+    of others as rows are read."""
 
     name: str
     type: str
+    value: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,27 @@ class Stream:
     def declared_format(self) -> str:
         """The format as CREATE STREAM has it."""
         return PUSH if self.is_pushed else self.format
+
+    @property
+    def computed(self) -> tuple[Column, ...]:
+        """The columns that are computed as rows are read."""
+        return tuple(c for c in self.columns if c.value is not None)
+
+    @property
+    def stored(self) -> Stream:
+        """The stream as its rows are before anything is computed; where that is the time, they have none."""
+        if not self.computed:
+            return self
+        columns = tuple(c for c in self.columns if c.value is None)
+        return replace(
+            self, columns=columns, time=self.time if self.time in {c.name for c in columns} else ""
+        )
+
+    def behind(self, names: Iterable[str]) -> frozenset[str]:
+        """The columns that rows must bring for some columns."""
+        values = {c.name: c.value for c in self.computed}
+        found = ((v.columns if (v := values.get(n)) is not None else {n}) for n in names)
+        return frozenset().union(*found)
 
     @property
     def types(self) -> dict[str, str]:

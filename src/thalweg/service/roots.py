@@ -57,7 +57,7 @@ class Roots:
 def named(statement: st.Statement) -> Iterator[str]:
     """The paths that a statement names."""
     match statement:
-        case st.CreateStream(stream):
+        case st.CreateStream(stream=stream):
             yield from (path for path in (stream.path, stream.late_rows, stream.bad_rows) if path is not None)
         case st.CreateTable(relation):
             yield relation.path

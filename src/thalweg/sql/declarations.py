@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from sqlglot import exp
+
 from thalweg.model.durations import parse_duration
 from thalweg.model.paths import refused_path
 from thalweg.model.query import WINDOW_COLUMNS
@@ -14,6 +16,8 @@ from thalweg.model.stream import FILE_FORMATS, PUSH, Column, Relation, Stream
 from thalweg.sql.source import Source, Span, suggestion
 
 T = TypeVar("T")
+COMPUTED = ""
+"""Stands for the type of a column that is computed until its value is bound."""
 READER_OPTIONS: dict[str, tuple[str, ...]] = {
     "parquet": (),
     "csv": (
@@ -59,11 +63,13 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True)
 class ColumnSyntax:
-    """A column as declared."""
+    """A column as declared; the type of one that is computed follows from its value, which is `written` so."""
 
     name: str
     type: str
     span: Span
+    value: exp.Expr | None = None
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,10 @@ def stream(source: Source, declared: Declaration) -> Stream:
 
 def relation(source: Source, declared: Declaration) -> Relation:
     """The relation that CREATE TABLE declares."""
+    for column in declared.columns:
+        if column.value is not None:
+            hint = "compute it in a query or a view"
+            raise source.error(f"column {column.name} of a table can't be computed", column.span, hint)
     columns = _columns(source, declared)
     given = _options(source, declared, TABLE_OPTIONS)
     format_ = given.format(*FILE_FORMATS)
@@ -239,7 +249,7 @@ def _column(text: str, columns: tuple[Column, ...]) -> Column:
 
 def _time_column(text: str, columns: tuple[Column, ...]) -> str:
     column = _column(text, columns)
-    if column.type != "TIMESTAMP":
+    if column.type not in ("TIMESTAMP", COMPUTED):
         raise OptionError(
             f"the time column {column.name} is {column.type}, not TIMESTAMP",
             f"declare it as {column.name} TIMESTAMP",

@@ -10,7 +10,7 @@ from typing import TypeVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from thalweg.sql.declarations import ColumnSyntax, Declaration, OptionSyntax
+from thalweg.sql.declarations import COMPUTED, ColumnSyntax, Declaration, OptionSyntax
 from thalweg.sql.dialect import ThalwegParser
 from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Span, did_you_mean, span_of, suggestion
@@ -269,7 +269,14 @@ class StatementParser(ThalwegParser):
     def _column(self) -> ColumnSyntax:
         token = self._curr
         name = self._part("the name of a column")
-        return ColumnSyntax(name, self.parse_type(), (token.start, token.end + 1))
+        place = (token.start, token.end + 1)
+        if not self._match(TokenType.ALIAS):
+            return ColumnSyntax(name, self.parse_type(), place)
+        first = self._curr
+        value = self._parse_disjunction()
+        if value is None:
+            self.expected("an expression")
+        return ColumnSyntax(name, COMPUTED, place, value, self.sql[first.start : self._prev.end + 1])
 
     def _option(self) -> OptionSyntax:
         token = self._curr

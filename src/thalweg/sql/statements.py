@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 from sqlglot.errors import TokenError
@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from thalweg.errors import SqlError, UsageError
 from thalweg.model.stream import Relation, Stream
 from thalweg.sql import declarations
-from thalweg.sql.declarations import Declaration
+from thalweg.sql.declarations import ColumnSyntax, Declaration
 from thalweg.sql.dialect import Thalweg
 from thalweg.sql.history import history_option
 from thalweg.sql.inputs import MOST_INPUTS
@@ -65,9 +65,11 @@ class ParsedSelect:
 
 @dataclass(frozen=True)
 class CreateStream:
-    """CREATE STREAM."""
+    """CREATE STREAM, with what its computed columns are, by name, and where they stand; `bound` gives these to the stream."""
 
     stream: Stream
+    source: Source = field(default=Source(""), compare=False)
+    computed: tuple[ColumnSyntax, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,8 @@ def _statement(source: Source, syntax: StatementSyntax) -> Statement:
     match syntax:
         case CreateSyntax(declaration):
             if declaration.kind == "STREAM":
-                return CreateStream(declarations.stream(source, declaration))
+                computed = tuple(c for c in declaration.columns if c.value is not None)
+                return CreateStream(declarations.stream(source, declaration), source, computed)
             return CreateTable(declarations.relation(source, declaration))
         case QuerySyntax():
             return _create_query(source, syntax)

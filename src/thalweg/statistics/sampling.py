@@ -184,9 +184,9 @@ _IDLE: dict[Reach, Any] = {}
 
 def _rows_sql(source: Stream | Relation, path: str, reads: frozenset[str]) -> str:
     """The rows of a file as a task reads them, with the columns that are asked for; those of a table have no time."""
-    columns = [c for c in source.columns if c.name in reads]
     if isinstance(source, Stream):
-        return scan_sql(source, files_sql(source, [path]), [c.name for c in columns])
+        return scan_sql(source, files_sql(source.stored, [path]), reads)
+    columns = [c for c in source.columns if c.name in reads]
     return (
         f"SELECT {', '.join([*values_sql(source, columns), f'0 AS {TIME}'])} FROM {files_sql(source, [path])}"
     )
@@ -196,7 +196,7 @@ def _pace(
     stream: Stream, path: str, rows: int, low: int | None, top: int | None
 ) -> tuple[float | None, float | None]:
     """Rows per second of event time, and the event time of the file; of the whole file where its footer says so."""
-    facts = check_footers(stream, [path])
+    facts = check_footers(stream.stored, [path])
     if facts is not None:
         rows, low, top = facts.rows, facts.low, facts.top
     if low is None or top is None or top <= low:

@@ -13,6 +13,7 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream, View
 from thalweg.sql.binder import InferenceError, bind
+from thalweg.sql.computed import bound_stream
 from thalweg.sql.declarations import Declaration
 from thalweg.sql.statements import CreateQuery, CreateStream, CreateTable, CreateView, parse_script
 from thalweg.sql.views import view_of
@@ -38,7 +39,7 @@ def bind_statements(
 ) -> Bound:
     """Bind every CREATE QUERY of a text to its CREATE STREAM and CREATE TABLE statements."""
     statements = parse_script(text, origin, left_out)
-    streams = {s.stream.name: s.stream for s in statements if isinstance(s, CreateStream)}
+    streams = {s.stream.name: bound_stream(s, infer) for s in statements if isinstance(s, CreateStream)}
     relations = {s.relation.name: s.relation for s in statements if isinstance(s, CreateTable)}
     views: dict[str, View] = {}
     for view in (s for s in statements if isinstance(s, CreateView)):

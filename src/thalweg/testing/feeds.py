@@ -146,7 +146,9 @@ def table_sql(name: str, columns: Sequence[Column], directory: Path) -> str:
 
 
 def _spark_columns(columns: Iterable[Column | ColumnSyntax]) -> Iterator[tuple[str, str]]:
-    return ((c.name, _SPARK_NAMES.get(c.type, c.type)) for c in columns)
+    for c in columns:
+        computed = f"AS {c.written}" if isinstance(c, ColumnSyntax) and c.written else ""
+        yield c.name, computed or _SPARK_NAMES.get(c.type, c.type)
 
 
 def _declared_sql(

@@ -68,11 +68,13 @@ def connect() -> duckdb.DuckDBPyConnection:
 def load_rows(db: duckdb.DuckDBPyConnection, table: str, stream: Stream, batches: Sequence[pa.Table]) -> None:
     """Create a table of all rows of a stream, `__ts` their instant, `__late` whether they came too late."""
     db.execute(
-        f"CREATE TEMP TABLE input (__batch BIGINT, {', '.join(f'{_quoted(c.name)} {c.type}' for c in stream.columns)})"
+        f"CREATE TEMP TABLE stored (__batch BIGINT, {', '.join(f'{_quoted(c.name)} {c.type}' for c in stream.stored.columns)})"
     )
     for number, batch in enumerate(batches):
         _insert(db, stream, batch, number)
     time = f"epoch_us({_quoted(stream.time)})"
+    computed = "".join(f", {c.value} AS {_quoted(c.name)}" for c in stream.computed)
+    db.execute(f"CREATE TEMP TABLE input AS SELECT *{computed} FROM stored")
     db.execute(
         f"""CREATE TABLE {table} AS
         WITH tops AS (SELECT __batch, max({time}) AS top FROM input GROUP BY __batch),
@@ -80,7 +82,7 @@ def load_rows(db: duckdb.DuckDBPyConnection, table: str, stream: Stream, batches
                         WINDOW before AS (ORDER BY __batch ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
         SELECT *, {time} AS __ts, coalesce({time} < __front, false) AS __late FROM input JOIN fronts USING (__batch)"""
     )
-    db.execute("DROP TABLE input")
+    db.execute("DROP TABLE input; DROP TABLE stored")
 
 
 def _load(stream: Stream, batches: Sequence[pa.Table]) -> duckdb.DuckDBPyConnection:
@@ -92,9 +94,10 @@ def _load(stream: Stream, batches: Sequence[pa.Table]) -> duckdb.DuckDBPyConnect
 
 
 def _insert(db: duckdb.DuckDBPyConnection, stream: Stream, batch: pa.Table, number: int) -> None:
-    db.register("batch", pa.table({c.name: naive(batch.column(c.name)) for c in stream.columns}))
+    columns = stream.stored.columns
+    db.register("batch", pa.table({c.name: naive(batch.column(c.name)) for c in columns}))
     db.execute(
-        f"INSERT INTO input SELECT {number}, {', '.join(_quoted(c.name) for c in stream.columns)} FROM batch"
+        f"INSERT INTO stored SELECT {number}, {', '.join(_quoted(c.name) for c in columns)} FROM batch"
     )
     db.unregister("batch")
 

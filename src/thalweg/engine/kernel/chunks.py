@@ -16,14 +16,22 @@ from thalweg.state.local import disk_problem
 
 
 def scan_sql(stream: Stream, source: str, columns: Collection[str] | None = None, near: bool = False) -> str:
-    """A chunk with its columns as declared and the event time in microseconds; a time beyond all calendars (`infinity`) is none.
+    """A chunk with its columns as declared, those that are computed after those that these are computed of, and the event time in
+    microseconds; a time beyond all calendars (`infinity`) is none.
 
     near: all times are known to be within bounds.
     """
-    chosen = [c for c in stream.columns if columns is None or c.name in columns]
-    time = f"epoch_us({identifier(stream.time)})"
+    names = frozenset(stream.types) if columns is None else frozenset(columns)
+    computed = [c for c in stream.computed if c.name in (*names, stream.time)]
+    read = names | stream.behind(c.name for c in computed)
+    values = list(values_sql(stream, [c for c in stream.stored.columns if c.name in read]))
+    time = f"epoch_us({identifier(stream.time)})" if stream.time else "NULL::BIGINT"
     bound = time if near else f"CASE WHEN {time} BETWEEN {EARLIEST} AND {LATEST} THEN {time} END"
-    return f'SELECT {", ".join([*values_sql(stream, chosen), bound])} AS "__time" FROM {source}'
+    if not computed:
+        return f'SELECT {", ".join([*values, bound])} AS "__time" FROM {source}'
+    made = ", ".join(f"CAST({c.value} AS {c.type}) AS {identifier(c.name)}" for c in computed)
+    stored = f"SELECT {', '.join(values) or '1 AS __none'} FROM {source}"
+    return f'SELECT *, {bound} AS "__time" FROM (SELECT *, {made} FROM ({stored}))'
 
 
 def values_sql(source: Stream | Relation, columns: Sequence[Column]) -> Iterator[str]:
@@ -55,7 +63,7 @@ def check_filled(source: Stream | Relation, paths: Sequence[str]) -> None:
 
 def check_times(stream: Stream, paths: Sequence[str]) -> None:
     """Refuse a JSON file in which no row has a time: a key that is missing is NULL, so another schema shows nowhere else."""
-    for path in paths if stream.format == "json" else ():
+    for path in paths if stream.format == "json" and stream.time else ():
         rows, timed = run(
             f"SELECT count(*), count({identifier(stream.time)}) FROM {files_sql(stream, [path])}"
         )[0]

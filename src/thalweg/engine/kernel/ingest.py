@@ -92,6 +92,7 @@ class StreamIngest:
         self, plan: Compiled, stream: Stream, task: Task, sender: Sender, steps: dict[str, StepTime]
     ) -> None:
         self.plan, self.stream, self.task, self.sender, self.steps = plan, stream, task, sender, steps
+        self.files = stream.stored
         self.fragments = plan.lifted.get(stream.name, [])
         self.conditions = _conditions(plan, stream)
         self.facts = StreamFacts()
@@ -115,14 +116,14 @@ class StreamIngest:
         check_reach(paths)
         check_left(paths)
         try:
-            check_filled(self.stream, paths)
-            known = check_footers(self.stream, paths)
-            self._read(files_sql(self.stream, paths), known, paths)
+            check_filled(self.files, paths)
+            known = check_footers(self.files, paths)
+            self._read(files_sql(self.files, paths), known, paths)
         except (duckdb.Error, DataError, Blamed) as error:
             del self.sender.rows[sent:]
             if is_environment(error):
                 raise
-            found = sifted(self.stream, paths, self._judged)
+            found = sifted(self.files, paths, self._judged)
             if not found.is_bad:
                 raise
             self.facts = before
@@ -158,7 +159,7 @@ class StreamIngest:
             (known.rows, known.top, 0, 0) if known is not None and on_time else self._counts()
         )
         if untimed:
-            check_times(self.stream, paths)
+            check_times(self.files, paths)
         self._time(f"scan {self.stream.name}", rows, started)
         self._lift_all(self.stream.name, rows)
         if late:
@@ -225,7 +226,7 @@ class StreamIngest:
 
     def _scanned(self, paths: Sequence[str]) -> frozenset[str]:
         """The columns that queries read; all where a value may not fit and late rows are kept, with all columns."""
-        if self.stream.late_rows and (self.stream.format != "parquet" or may_misfit(self.stream, paths)):
+        if self.stream.late_rows and (self.stream.format != "parquet" or may_misfit(self.files, paths)):
             return frozenset(self.stream.types)
         kept = (f.reads & frozenset(self.stream.types) for f in self.fragments)
         return frozenset().union(*(columns_read(q, self.stream.name) for q in self._asked), *kept)
@@ -236,11 +237,11 @@ class StreamIngest:
         read = (
             frozenset(self.stream.types) if self.stream.late_rows else self._scanned(()) | {self.stream.time}
         )
-        return [c for c in self.stream.columns if c.name in read]
+        return [c for c in self.files.columns if c.name in self.stream.behind(read)]
 
     def _is_apart(self, paths: Sequence[str]) -> bool:
         """Whether rows must be read before anything is computed with them, so that no condition hides a value that does not fit."""
-        return any(f.pool for f in self.fragments) or self._judges_floats() or may_misfit(self.stream, paths)
+        return any(f.pool for f in self.fragments) or self._judges_floats() or may_misfit(self.files, paths)
 
     @property
     def _pooled(self) -> Iterator[str]:
@@ -251,7 +252,8 @@ class StreamIngest:
         """Whether a float is more than the argument of an aggregate. Parquet's least and greatest values leave out NaN, so a
         comparison that is decided by them would be wrong for it."""
         judged = frozenset().union(*(columns_judged(q, self.stream.name) for q in self._asked))
-        return any(c.name in judged for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE"))
+        behind = judged | self.stream.behind((*judged, self.stream.time))
+        return any(c.name in behind for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE"))
 
     def _counts(self) -> tuple[int, int | None, int, int]:
         late = f'count(*) FILTER (WHERE "__time" < {self.frontier})'

@@ -134,6 +134,8 @@ def _probe(stream: Stream, path: str, columns: Sequence[Column]) -> None:
 
 def _check_timed(stream: Stream, path: str, table: str) -> None:
     """Refuse JSON in which no good row has a time, as `check_times` does."""
+    if not stream.time:
+        return
     rows, timed = run(f"SELECT count(*), count({identifier(stream.time)}) FROM {table}")[0]
     if stream.format == "json" and rows and not timed:
         raise bad_file(stream, path, f"no row of it has a value of {stream.time}, the time of the stream")

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from thalweg.api.results import arrow_type
 from thalweg.connectors.reading.footers import EARLIEST, LATEST, misfitting
 from thalweg.engine.kernel.chunks import check_filled, files_sql, scan_sql
-from thalweg.engine.kernel.connection import Reach, permit, query, run
+from thalweg.engine.kernel.connection import Reach, Tables, permit, query, run
 from thalweg.engine.kernel.judging import is_environment, judged
 from thalweg.engine.kernel.sifting import reason
 from thalweg.errors import DataError
@@ -44,12 +44,12 @@ class BadRows(DataError):
 
 def rows_of(stream: Stream, form: str, body: bytes, folder: Path) -> pa.Table:
     """The rows of a body: `json` (lines), `csv` or `arrow` (an IPC stream). `folder` is where it may lie while it is read."""
-    return _readers().submit(FORMS[form], stream, body, folder).result()
+    return _readers().submit(_timed, stream, lambda s: FORMS[form](s, body, folder)).result()
 
 
 def table_rows(stream: Stream, table: pa.Table, folder: Path) -> pa.Table:
     """The rows of a table."""
-    return _readers().submit(_from_table, stream, table, folder).result()
+    return _readers().submit(_timed, stream, lambda s: _from_table(s, table, folder)).result()
 
 
 @cache
@@ -91,7 +91,7 @@ def _from_table(stream: Stream, table: pa.Table, folder: Path) -> pa.Table:
     chosen = table.select([places[c.name.lower()] for c in stream.columns])
     chosen = chosen.rename_columns([c.name for c in stream.columns])
     if all(_is_plain(f.type, arrow_type(c.type)) for f, c in zip(chosen.schema, stream.columns, strict=True)):
-        return _timed(stream, _typed(stream, chosen))
+        return _typed(stream, chosen)
     return _from_file(stream, "parquet", folder, lambda path: pq.write_table(chosen, path))
 
 
@@ -113,7 +113,7 @@ def _from_file(stream: Stream, form: str, folder: Path, write: Callable[[Path], 
             if is_environment(error):
                 raise
             raise _judged(read, path, error) from None
-    return _timed(stream, _typed(stream, found.drop_columns("__time")))
+    return _typed(stream, found.drop_columns("__time"))
 
 
 @contextmanager
@@ -149,9 +149,10 @@ def _typed(stream: Stream, table: pa.Table) -> pa.Table:
     return table.cast(wanted).combine_chunks()
 
 
-def _timed(stream: Stream, table: pa.Table) -> pa.Table:
-    """Refuse rows without a time, which would count for nothing."""
-    times = table.column(stream.time).cast(pa.int64())
+def _timed(stream: Stream, read: Callable[[Stream], pa.Table]) -> pa.Table:
+    """Rows as they are before anything is computed of them. Those without a time are refused: they would count for nothing."""
+    table = read(stream.stored)
+    times = _times(stream, table)
     low = pc.min_max(times).as_py()
     if not times.null_count and (not len(times) or EARLIEST <= low["min"] <= low["max"] <= LATEST):
         return table
@@ -162,6 +163,14 @@ def _timed(stream: Stream, table: pa.Table) -> pa.Table:
         for row in rows[:SHOWN]
     )
     raise _bad(stream, first, len(rows))
+
+
+def _times(stream: Stream, table: pa.Table) -> pa.ChunkedArray:
+    if stream.stored.time:
+        return table.column(stream.time).cast(pa.int64())
+    with Tables() as tables:
+        tables.offer("pushed", table)
+        return query(f'SELECT "__time" FROM ({scan_sql(stream, "pushed")})').column(0)
 
 
 FORMS: Mapping[str, Callable[[Stream, bytes, Path], pa.Table]] = {

@@ -1,0 +1,39 @@
+"""Computed columns of streams: `at AS TIMESTAMP_MILLIS(ms)` in CREATE STREAM is an expression over what rows bring."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from thalweg.expr.nodes import Expr
+from thalweg.expr.types import SUPPORTED, TYPES_HINT
+from thalweg.expr.typing import Infer, typing_by
+from thalweg.model.stream import Column, Stream
+from thalweg.sql.declarations import COMPUTED, ColumnSyntax
+from thalweg.sql.rows import Rows
+from thalweg.sql.statements import CreateStream
+
+
+def bound_stream(create: CreateStream, infer: Infer) -> Stream:
+    """The stream that is declared, with what its computed columns are."""
+    stream = create.stream
+    stored = tuple(c for c in stream.columns if c.type != COMPUTED)
+    rows = Rows(create.source, replace(stream, columns=stored), stream.name, typing_by(infer))
+    found = {c.name: _computed(rows, c, is_time=c.name == stream.time) for c in create.computed}
+    return replace(stream, columns=tuple(found.get(c.name, c) for c in stream.columns)) if found else stream
+
+
+def _computed(rows: Rows, column: ColumnSyntax, is_time: bool) -> Column:
+    assert column.value is not None
+    value = rows.expression(column.value, "a computed column")
+    if is_time and value.type != "TIMESTAMP":
+        hint = "write TIMESTAMP_MILLIS(...), TO_TIMESTAMP(...) or CAST(... AS TIMESTAMP)"
+        raise rows.source.at(
+            column.value, f"the time column {column.name} is {value.type}, not TIMESTAMP", hint
+        )
+    if not _is_storable(value):
+        raise rows.source.at(column.value, f"a column can't be of the type {value.type}", TYPES_HINT)
+    return Column(column.name, value.type, value)
+
+
+def _is_storable(value: Expr) -> bool:
+    return value.type in SUPPORTED or value.type.startswith("DECIMAL(")
