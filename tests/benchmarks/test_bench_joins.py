@@ -20,7 +20,7 @@ from benchmarks.spec import Batch
 from rich.console import Console
 
 from benchmarks import join_incremental, join_native, join_plots, join_streams, join_sweeps, joins
-from thalweg.model.settings import Config
+from thalweg.model.settings import EVALUATIONS, Config
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference_joins import reference_join
 
@@ -262,11 +262,10 @@ def test_one_run_compares_writes_and_plots(tmp_path: Path, monkeypatch: pytest.M
     joins.main(True, "sweeps,stream-join,incremental", None, 1, "", figures_file, tmp_path / "plots")
     data = json.loads(figures_file.read_text())
     assert data["sweeps"]["points"][0]["differing"] == [] and len(data["stream-join"]["invalidation"]) == 5
-    assert [e["evaluate"] for e in data["incremental"]["evaluations"][:4]] == [
-        "snapshot",
-        "delta",
-        "expiry",
-        "materialize",
+    run = [(e["plan"], e["evaluate"]) for e in data["incremental"]["evaluations"] if e["case"] == "windows"]
+    assert run == [
+        *(("LAP", e) for e in EVALUATIONS if e != "wide"),
+        *(("EAP11", e) for e in EVALUATIONS),
     ]
     assert {"joins-figure-6.png", "joins-stream-join.png", "joins-incremental.png"} <= {
         p.name for p in (tmp_path / "plots").iterdir()
