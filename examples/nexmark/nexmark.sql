@@ -118,3 +118,22 @@ CREATE QUERY q4 AS
     GROUP BY A.id, A.category EVERY 1 DAY
   ) Q
   GROUP BY Q.category, Q.window_end;
+
+-- The first rows of groups, as they change at the end of each day: a row that is no longer among them comes again with `deleted`.
+CREATE QUERY q18 AS
+  SELECT auction, bidder, price, channel, url, dateTime, extra
+  FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY bidder, auction ORDER BY dateTime DESC) AS rank_number FROM bid)
+  WHERE rank_number <= 1 EVERY 1 DAY;
+CREATE QUERY q19 AS
+  SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS rank_number FROM bid)
+  WHERE rank_number <= 10 EVERY 1 DAY;
+CREATE QUERY q9 AS
+  SELECT id, itemName, description, initialBid, reserve, dateTime, expires, seller, category, extra,
+    auction, bidder, price, bid_dateTime, bid_extra
+  FROM (
+    SELECT A.*, B.auction, B.bidder, B.price, B.dateTime AS bid_dateTime, B.extra AS bid_extra,
+      ROW_NUMBER() OVER (PARTITION BY A.id ORDER BY B.price DESC, B.dateTime ASC) AS rownum
+    FROM auction A [UNBOUNDED], bid B [UNBOUNDED]
+    WHERE A.id = B.auction AND B.dateTime BETWEEN A.dateTime AND A.expires
+  )
+  WHERE rownum <= 1 EVERY 1 DAY EMIT CHANGES;

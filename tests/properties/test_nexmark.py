@@ -23,7 +23,41 @@ COUNTED = """SELECT auction, e, count(*) AS n, max(count(*)) OVER (PARTITION BY 
 RANKS = "count(*) AS n, count(*) FILTER (WHERE price < 10000) AS low"
 DAYS = "WHERE date_trunc('day', ts) < (SELECT date_trunc('day', max(ts)) FROM bid)"
 NUMBER = r"regexp_extract(url, '(&|^)channel_id=([^&]*)', 2)"
+OWN = "auction, bidder, price, channel, url, ts"
+
+
+def daily(rows: str, rank: str, last: str, shown: str) -> str:
+    """What changed each day of the rows of a group that have a rank at its end."""
+    days = f"range(TIMESTAMP '1970-01-01', {last} + INTERVAL 1 SECOND, INTERVAL 1 DAY) AS r(d)"
+    now = f"SELECT {shown}, d FROM (SELECT *, row_number() OVER (PARTITION BY d, {rank}) AS n FROM {rows}, {days} WHERE ts < d) WHERE n <= top"
+    later = f"SELECT * REPLACE (d + INTERVAL 1 DAY AS d) FROM ({now}) WHERE d + INTERVAL 1 DAY <= {last}"
+    return f"(SELECT *, false FROM ({now} EXCEPT ALL {later})) UNION ALL (SELECT *, true FROM ({later} EXCEPT ALL {now}))"
+
+
+LAST_BID = "(SELECT max(ts) FROM bid)"
+WON = (
+    "(SELECT a.* EXCLUDE (ts), md5(description) AS extra, b.auction, b.bidder, b.price, b.ts AS bid_ts, md5(b.url) AS bid_extra, greatest(a.ts, b.ts) AS ts, 1 AS top, "
+    "a.ts AS a_ts FROM auction a JOIN bid b ON a.id = b.auction AND b.ts BETWEEN a.ts AND a.expires)"
+)
 DEFINED = {
+    "q18": daily(
+        f"(SELECT *, 1 AS top FROM {BID})",
+        f"bidder, auction ORDER BY ts DESC, {OWN}",
+        LAST_BID,
+        f"{OWN}, extra",
+    ),
+    "q19": daily(
+        f"(SELECT *, 10 AS top FROM {BID})",
+        f"auction ORDER BY price DESC, {OWN}",
+        LAST_BID,
+        f"{OWN}, extra, n",
+    ),
+    "q9": daily(
+        WON,
+        "id ORDER BY price DESC, bid_ts, bidder, bid_extra",
+        LAST,
+        "id, item_name, description, initial_bid, reserve, a_ts, expires, seller, category, extra, auction, bidder, price, bid_ts, bid_extra",
+    ),
     "q0": f"SELECT auction, bidder, price, ts, extra FROM {BID}",
     "q1": f"SELECT auction, bidder, 0.908 * price, ts, extra FROM {BID}",
     "q2": "SELECT auction, price FROM bid WHERE auction % 123 = 0",

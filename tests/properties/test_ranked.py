@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
+from test_mixed_workloads import EVALUATIONS, PLANS, Run, live_through, rows
 from test_mixed_workloads import SELECTS as OTHERS
-from test_mixed_workloads import Run, live_through, rows
 
 FLINK = "SELECT * FROM (SELECT *, {f}() OVER (PARTITION BY window_start, window_end{k} ORDER BY {o}) AS rn FROM {t}) WHERE {b}"
 TABLES = (
@@ -33,18 +33,39 @@ QUALIFIED = (
 )
 
 
+CHANGING = (
+    "SELECT k, v, rn FROM (SELECT *, {f}() OVER (PARTITION BY k ORDER BY {o}) AS rn FROM s) WHERE {b} EVERY 1 SECOND",
+    "SELECT v, at FROM (SELECT *, {f}() OVER (PARTITION BY k, v % 3 ORDER BY at DESC) AS rn FROM s WHERE v < 15) WHERE rn <= 2 EVERY 2 SECONDS",
+    "SELECT k, v FROM (SELECT *, {f}() OVER (ORDER BY {o}) AS rn FROM s) WHERE {b} EVERY 1 SECOND EMIT FINAL",
+    "SELECT k, v, rn FROM (SELECT *, {f}() OVER (PARTITION BY k ORDER BY at, {o}) AS rn FROM s) WHERE {b} EVERY 1 SECOND",
+    "SELECT COUNT(*) AS n, SUM(v) AS total, window_end FROM (SELECT v FROM s QUALIFY {f}() OVER (PARTITION BY k ORDER BY at, {o}) <= 2"
+    " EVERY 1 SECOND) GROUP BY TUMBLE '{n} seconds'",
+    "SELECT k, v, window_end FROM s [RANGE {n} SECONDS] QUALIFY {f}() OVER (PARTITION BY k ORDER BY {o}) <= 2 EVERY 1 SECOND EMIT CHANGES",
+    "SELECT s.k, s.v, r.v AS w FROM s [RANGE {n} SECONDS], r [UNBOUNDED] WHERE s.k = r.k AND s.v < r.v "
+    "QUALIFY {f}() OVER (PARTITION BY s.k ORDER BY r.v DESC, s.at) <= 2 EVERY 1 SECOND EMIT CHANGES",
+    "SELECT s.k, rn, s.at FROM (SELECT s.k, s.at, {f}() OVER (PARTITION BY s.k ORDER BY s.v) AS rn FROM s [RANGE {n} SECONDS], "
+    "r [RANGE 2 SECONDS] WHERE s.k = r.k) AS s WHERE rn <= 2 EVERY 1 SECOND",
+    "SELECT v, n FROM (SELECT v, COUNT(*) AS n, window_end FROM s GROUP BY v, TUMBLE '1 second') QUALIFY {f}() OVER "
+    "(PARTITION BY v % 2 ORDER BY n DESC) <= 3 EVERY 2 SECONDS",
+)
+
+
 @hs.composite
 def ranked_selects(draw: Any) -> str:
     """First rows in windows, in one of the forms in which they may be asked for."""
     choose = {"f": FUNCTIONS, "o": ORDERS, "b": BOUNDS, "k": ("", ", k", ", v % 3"), "n": (2, 3)}
     found = {name: draw(hs.sampled_from(values)) for name, values in choose.items()}
-    text = draw(hs.sampled_from([*(FLINK.replace("{t}", t) for t in TABLES), *QUALIFIED]))
+    text = draw(hs.sampled_from([*(FLINK.replace("{t}", t) for t in TABLES), *QUALIFIED, *CHANGING]))
     return str(text.format(**found))
 
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "other", "drop", "sharing", "windows", "restart"])):
+    match draw(
+        hs.sampled_from(
+            ["", "create", "create", "other", "drop", "sharing", "windows", "plan", "evaluate", "restart"]
+        )
+    ):
         case "create" if len(run.live) < 5:
             run.create(draw(ranked_selects()))
         case "other" if len(run.live) < 5:
@@ -55,6 +76,10 @@ def change(draw: Any, run: Run) -> None:
             run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
         case "windows":
             run.session.set("plan.windows", draw(hs.sampled_from(["best", "naive", "shared", "paper"])))
+        case "plan":
+            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS[:2])))
+        case "evaluate":
+            run.session.set("plan.evaluate", draw(hs.sampled_from(EVALUATIONS)))
         case "restart" if run.fed:
             run.restart(draw(hs.sampled_from([1, 2, 3])))
 
@@ -69,7 +94,7 @@ def test_whoever_comes_and_goes(
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("text", [*(FLINK.replace("{t}", t) for t in TABLES), *QUALIFIED])
+@pytest.mark.parametrize("text", [*(FLINK.replace("{t}", t) for t in TABLES), *QUALIFIED, *CHANGING])
 def test_each_form_gives_something(text: str, function: str, tmp_path: Path) -> None:
     run, random = Run(tmp_path, 2), Random(3)
     for order in ORDERS[:2]:

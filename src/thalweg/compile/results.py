@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thalweg.compile.windows import outputs_sql
+from thalweg.compile.windows import each_sql, outputs_sql
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES
 from thalweg.model.query import DELETED, Output, Query
@@ -23,7 +23,7 @@ def groups_sql(query: Query, source: str, having: bool = True, more: tuple[str, 
     whole = f"SELECT {', '.join([*keys, *parts])}\nFROM {source}\nGROUP BY {places}"
     lowered = [f'{_lowered(joined, n)} AS "a{n}"' for n in range(len(query.aggregates))]
     groups = f'SELECT {", ".join([*keys, *lowered])}, make_timestamp("i" * {query.every}) AS "window_end"\nFROM ({whole})'
-    chosen = f"\nWHERE {query.having}" if query.having and having else ""
+    chosen = f"\nWHERE {query.having}" if query.having and having and not query.unnested else ""
     return f'SELECT * EXCLUDE ("window_end")\nFROM ({groups}){chosen}'
 
 
@@ -36,6 +36,20 @@ def _lowered(query: Query, number: int) -> str:
     names = tuple(f'"{p.name}"' for p in aggregate_parts(aggregate))
     function = AGGREGATES[aggregate.call.function]
     return function.lower(names, tuple(a.type for a in aggregate.call.args), aggregate.call.params)
+
+
+def results_sql(query: Query, source: str, more: tuple[str, ...] = ()) -> str:
+    """Partial results of several partitions to result columns."""
+    return final_sql(query, shown(query, f"({groups_sql(query, source, more=more)})"), more)
+
+
+def shown(query: Query, groups: str) -> str:
+    """A source of groups as one of what is shown of them: each by itself, or those of the rows that they list that are asked for."""
+    if not query.unnested:
+        return groups
+    timed = f'SELECT *, make_timestamp("i" * {query.every}) AS "window_end"\nFROM {groups}'
+    chosen = f"\nWHERE {query.having}" if query.having else ""
+    return f'(SELECT * EXCLUDE ("window_end")\nFROM ({each_sql(query, timed)}){chosen})'
 
 
 def final_sql(query: Query, source: str, more: tuple[str, ...] = ()) -> str:
@@ -53,14 +67,43 @@ def members_sql(query: Query, partial: str, members: str) -> str:
     number, whole = len(query.keys), identifier(SET)
     columns = f'p.* EXCLUDE ("k{number}"), m."bit" AS {whole}'
     rows = f'SELECT {columns} FROM {partial} AS p JOIN {members} AS m ON p."k{number}" = m."set" AND p."i" >= m."low" AND p."i" < m."high"'
-    return final_sql(query, f"({groups_sql(query, f'({rows})', more=(whole,))})", (whole,))
+    return results_sql(query, f"({rows})", (whole,))
 
 
 def changes_sql(query: Query, sources: list[str], following: int) -> str:
-    """The groups of `now` that differ from the instant before, and a mark for those that are gone.
+    """What of `now` differs from the instant before, and a mark for what is gone.
 
     `last` are the groups of the last instant of the batch before; `following` is the first instant that is not final.
     """
+    changed = _changed_rows if query.unnested else _changed_groups
+    return final_sql(query, f"({changed(query, sources, following)})")
+
+
+def _changed_rows(query: Query, sources: list[str], following: int) -> str:
+    """The rows of groups that were not there at the instant before, and those that are gone: of equal ones as many as there are more, or
+    less."""
+    read = frozenset().union(*(o.expr.columns for o in query.outputs)) - {"window_end", DELETED}
+    same = [*(f'"k{i}"' for i in range(len(query.keys))), *(identifier(name) for name in sorted(read))]
+    names = ", ".join([*_kept_columns(query), '"i"'])
+    rows = " UNION ALL BY NAME ".join(
+        f'SELECT *, {str(s == "now").upper()} AS "live" FROM {shown(query, f"(SELECT {names} FROM {identifier(s)})")}'
+        for s in sources
+    )
+    numbered = f'SELECT *, row_number() OVER (PARTITION BY {", ".join([*same, _AT])}) AS "n" FROM ({rows})'
+    over = f'OVER (PARTITION BY {", ".join([*same, _N])} ORDER BY "i")'
+    seen = f'SELECT *, lag("i") {over} AS "before", lead("i") {over} AS "after" FROM ({numbered})'
+    fresh = '"live" AND ("before" IS NULL OR "before" <> "i" - 1)'
+    gone = f'("after" IS NULL OR "after" <> "i" + 1) AND "i" + 1 < {following}'
+    return (
+        f'WITH seen AS ({seen}) SELECT *, FALSE AS "deleted" FROM seen WHERE {fresh} '
+        f'UNION ALL BY NAME SELECT * REPLACE ("i" + 1 AS "i"), TRUE AS "deleted" FROM seen WHERE {gone}'
+    )
+
+
+_AT, _N = '"i"', '"n"'
+
+
+def _changed_groups(query: Query, sources: list[str], following: int) -> str:
     keys = [f'"k{i}"' for i in range(len(query.keys))]
     values = [f'"a{i}"' for i in range(len(query.aggregates))]
     by = ", ".join(keys) or "1"
@@ -77,7 +120,7 @@ def changes_sql(query: Query, sources: list[str], following: int) -> str:
     nothing = [f"NULL AS {v}" for v in values]
     one = f'SELECT {", ".join([*keys, *values])}, "i", FALSE AS "deleted" FROM seen WHERE {changed}'
     two = f'SELECT {", ".join([*keys, *nothing])}, "i" + 1 AS "i", TRUE AS "deleted" FROM seen WHERE {gone}'
-    return final_sql(query, f"(WITH seen AS ({seen}) {one} UNION ALL BY NAME {two})")
+    return f"WITH seen AS ({seen}) {one} UNION ALL BY NAME {two}"
 
 
 def _is_compared(output: Output) -> bool:
@@ -86,6 +129,10 @@ def _is_compared(output: Output) -> bool:
 
 def last_groups_sql(query: Query, sources: list[str], last: int) -> str:
     """The groups as they stand at the last final instant, to be compared with the next."""
-    names = [*(f'"k{i}"' for i in range(len(query.keys))), *(f'"a{i}"' for i in range(len(query.aggregates)))]
-    columns = ", ".join([*names, '"i" AS "slot"'])
+    columns = ", ".join([*_kept_columns(query), '"i" AS "slot"'])
     return " UNION ALL BY NAME ".join(f'SELECT {columns} FROM "{s}" WHERE "i" = {last}' for s in sources)
+
+
+def _kept_columns(query: Query) -> list[str]:
+    """The columns of a group."""
+    return [*(f'"k{i}"' for i in range(len(query.keys))), *(f'"a{i}"' for i in range(len(query.aggregates)))]

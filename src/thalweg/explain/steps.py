@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.evaluations.base import Moment
 from thalweg.compile.pieces import merge_sql
-from thalweg.compile.results import changes_sql, final_sql, groups_sql
+from thalweg.compile.results import changes_sql, final_sql, groups_sql, shown
 from thalweg.explain.model import JoinView, NodeView, Result, SqlStep
 from thalweg.explain.words import short_id
 from thalweg.model.query import Query
@@ -90,4 +90,4 @@ def _finish(shape: Shape, query: Query, when: str) -> Iterator[SqlStep]:
             3, "finish", query.name, f"changed groups{when}", changes_sql(query, ["last", "now"], following)
         )
     else:
-        yield SqlStep(3, "finish", query.name, "results", final_sql(query, '"groups"'))
+        yield SqlStep(3, "finish", query.name, "results", final_sql(query, shown(query, '"groups"')))

@@ -275,6 +275,11 @@ class Query:
         return any(i.kind == UNITED for i in self.inputs)
 
     @property
+    def retracts(self) -> bool:
+        """Whether a result may say that an earlier one holds no more."""
+        return any(DELETED in o.expr.columns for o in self.outputs)
+
+    @property
     def slot(self) -> int:
         """The widest slot that every window and the distance of two instants are a whole number of."""
         return gcd(self.every or 0, self.grain or 0, *(i.length or 0 for i in self.inputs))

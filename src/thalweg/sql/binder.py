@@ -21,7 +21,7 @@ from thalweg.sql.joins import bind_join
 from thalweg.sql.nesting import Named
 from thalweg.sql.over import has_over
 from thalweg.sql.ranked import only_call, ranked_in_windows, ranks_in_windows
-from thalweg.sql.refusals import is_join, refuse_unsupported, table_references
+from thalweg.sql.refusals import SUPPORTED, is_join, refuse_clauses, refuse_unsupported, table_references
 from thalweg.sql.rewriting import rewritten
 from thalweg.sql.rows import Rows
 from thalweg.sql.source import Source
@@ -63,7 +63,7 @@ def _bound(source: Source, query: exp.Query, known: Known, named: Named, typing:
     """A SELECT with what is within it."""
     node = refuse_unsupported(source, rewritten(source, query, known, named))
     bind = bind_join if is_join(node) or not groups_rows(node) else _bind_windows
-    if has_over(node):
+    if has_over(node) and ranks_in_windows(only_call(source, node)):
         bind = _bind_ranked
     found = _written(bind(source, node, known, typing, name="", text="", into=None))
     return replace(
@@ -123,10 +123,8 @@ def _bind_ranked(
     text: str,
     into: Target | None,
 ) -> Query:
-    call = only_call(source, node)
-    if not ranks_in_windows(call):
-        raise source.at(call, "rows are ranked in windows", "add window_start, window_end to PARTITION BY")
-    rows = _rows(source, node, known, typing)
+    refuse_clauses(source, node, SUPPORTED)
+    rows, call = _rows(source, node, known, typing), only_call(source, node)
     return ranked_in_windows(rows, node, call, _where(rows, node), name=name, text=text, into=into)
 
 

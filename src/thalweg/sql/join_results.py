@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from thalweg.expr.nodes import Column, Expr
-from thalweg.model.query import Aggregate, ColumnRef, Output, QueryAggregate, Term
+from thalweg.model.query import DELETED, Aggregate, ColumnRef, Output, QueryAggregate, Term
 from thalweg.model.stream import Stream
 from thalweg.sql.aggregates import aggregate_type, bind_aggregate
 from thalweg.sql.builder import is_star
@@ -40,7 +40,7 @@ class JoinResults(Results[QueryAggregate]):
         inputs = {c.input for c in read}
         if len(inputs) != 1 or inputs & rows.nullable:
             return QueryAggregate(call, None, read), type_
-        return QueryAggregate(_bare(rows, call), inputs.pop()), type_
+        return QueryAggregate(bare_call(rows, call), inputs.pop()), type_
 
     def window_column(self, node: exp.Column) -> Expr:
         """`window_end`, the instant."""
@@ -51,7 +51,7 @@ class JoinResults(Results[QueryAggregate]):
         raise self.rows.source.at(node, "a window here is not supported in a join", WINDOW_HINT)
 
 
-def _bare(rows: JoinedRows, call: Aggregate) -> Aggregate:
+def bare_call(rows: JoinedRows, call: Aggregate) -> Aggregate:
     """An aggregate of one input over the bare columns of that."""
     return replace(
         call,
@@ -68,6 +68,31 @@ def instant(rows: JoinedRows, node: exp.Expr) -> Expr:
             node, f"{written} is not known in a join", "use window_end; the windows of a join may start apart"
         )
     return WINDOW_END
+
+
+def with_instant(
+    rows: JoinedRows, select: exp.Select, outputs: tuple[Output, ...], marked: bool
+) -> tuple[Output, ...]:
+    """Results with their instant, where SELECT doesn't name it, and with the mark of changes."""
+    if all(o.expr != WINDOW_END for o in outputs):
+        end = Output("window_end", WINDOW_END)
+        outputs += (_added(rows, select, outputs, end, "the instant of a result is"),)
+    if marked:
+        mark = Output(DELETED, Column(DELETED, "BOOLEAN"))
+        outputs += (_added(rows, select, outputs, mark, "the mark of EMIT CHANGES is"),)
+    return outputs
+
+
+def _added(
+    rows: JoinedRows, select: exp.Select, outputs: tuple[Output, ...], output: Output, what: str
+) -> Output:
+    """A result that comes with the query's own, whose name must be free."""
+    if any(taken.name.lower() == output.name for taken in outputs):
+        items = {output_name(rows, i).lower(): i for i in select.expressions if not is_star(i)}
+        items |= {i.alias.lower(): i for i in select.expressions if isinstance(i, exp.Alias)}
+        at = items.get(output.name, select.expressions[0])
+        raise rows.source.at(at, f"{what} named {output.name} too", "rename this one with AS")
+    return output
 
 
 def row_outputs(rows: JoinedRows, select: exp.Select) -> tuple[tuple[Output, ...], tuple[ColumnRef, ...]]:
@@ -91,7 +116,7 @@ def row_outputs(rows: JoinedRows, select: exp.Select) -> tuple[tuple[Output, ...
 def _expanded(rows: JoinedRows, item: exp.Expr, terms: dict[str, Term]) -> Iterator[tuple[str, Term]]:
     """The results of an item of SELECT: one, or all columns that a star stands for."""
     if is_star(item):
-        for column in _starred(rows, item):
+        for column in starred(rows, item):
             yield column.name, Term(rows.column_of(column), (column,))
         return
     node = item.this if isinstance(item, exp.Alias) else item
@@ -100,7 +125,7 @@ def _expanded(rows: JoinedRows, item: exp.Expr, terms: dict[str, Term]) -> Itera
     yield name, Term(expr, rows.read(expr))
 
 
-def _starred(rows: JoinedRows, star: exp.Expr) -> tuple[ColumnRef, ...]:
+def starred(rows: JoinedRows, star: exp.Expr) -> tuple[ColumnRef, ...]:
     if not isinstance(star, exp.Column):
         return rows.using.star
     rows.check_qualifier(star)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from thalweg.expr.nodes import Column
 from thalweg.expr.typing import Typing
-from thalweg.model.query import ANTI, DELETED, PASSING, SEMI, Output, Query, QueryInput, Term
+from thalweg.model.query import ANTI, PASSING, SEMI, Query, QueryInput, Term
 from thalweg.model.target import Target
 from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.attaching import attached_inputs, check_attached
@@ -16,8 +15,11 @@ from thalweg.sql.grouping import group_items, names_window
 from thalweg.sql.inputs import Known, bind_inputs
 from thalweg.sql.instants import bind_every, emits_changes
 from thalweg.sql.join_conditions import bind_conditions
-from thalweg.sql.join_results import WINDOW_END, WINDOW_HINT, JoinResults, instant, row_outputs
+from thalweg.sql.join_results import WINDOW_HINT, JoinResults, instant, row_outputs, with_instant
 from thalweg.sql.joined import JoinedRows
+from thalweg.sql.over import has_over
+from thalweg.sql.ranked import only_call
+from thalweg.sql.ranked_joins import ranked_at_instants, ranked_inputs
 from thalweg.sql.source import Source
 from thalweg.sql.time_bounds import bounded
 from thalweg.sql.using import bind_using
@@ -42,7 +44,13 @@ def bind_join(
 ) -> Query:
     """The join that a SELECT asks for; rows of one stream are the smallest of joins."""
     inputs = bind_inputs(source, select, known, rows=not groups_rows(select))
+    call = only_call(source, select) if has_over(select) else None
+    unending = call is not None and any(i.kind == PASSING for i in inputs)
+    inputs = inputs if call is None else ranked_inputs(source, select, inputs)
     kinds = attached_inputs(source, select, inputs)
+    if call is not None and kinds:
+        hint = "rank rows of one stream, of results of a query, or of an inner join"
+        raise source.at(call, "OVER beside an outer, semi or anti join is not supported", hint)
     hidden = frozenset(n for n, (kind, _) in kinds.items() if kind in (SEMI, ANTI))
     rows = JoinedRows(source, inputs, bind_using(source, select, inputs, hidden), typing, kinds)
     conditions = bind_conditions(rows, select, kinds)
@@ -61,6 +69,8 @@ def bind_join(
         attached=conditions.attached,
         kept=conditions.kept,
     )
+    if call is not None:
+        return ranked_at_instants(query, rows, select, call, unending)
     made = (_aggregated if groups_rows(select) else _joined)(query, rows.visible, select)
     check_attached(source, made, placed, kinds)
     return made
@@ -84,20 +94,7 @@ def _aggregated(query: Query, rows: JoinedRows, select: exp.Select) -> Query:
     keys = _keys(rows, select)
     results = JoinResults(rows, keys)
     outputs, changes = results.outputs(select), emits_changes(select)
-    if all(o.expr != WINDOW_END for o in outputs):
-        outputs += (
-            _added(rows, select, outputs, Output("window_end", WINDOW_END), "the instant of a result is"),
-        )
-    if changes:
-        outputs += (
-            _added(
-                rows,
-                select,
-                outputs,
-                Output(DELETED, Column(DELETED, "BOOLEAN")),
-                "the mark of EMIT CHANGES is",
-            ),
-        )
+    outputs = with_instant(rows, select, outputs, changes)
     having, every = results.having(select), bind_every(rows.source, select, rows.inputs)
     aggregates = tuple(results.aggregates)
     return replace(
@@ -117,13 +114,3 @@ def _keys(rows: JoinedRows, select: exp.Select) -> tuple[Term, ...]:
             term = rows.term(item, "GROUP BY")
             keys[replace(term, bare=None) if {*term.inputs} & rows.nullable else term] = None
     return tuple(keys)
-
-
-def _added(
-    rows: JoinedRows, select: exp.Select, outputs: tuple[Output, ...], output: Output, what: str
-) -> Output:
-    """A result that comes with the query's own, whose name must be free."""
-    for item, taken in zip(select.expressions, outputs, strict=False):
-        if taken.name.lower() == output.name:
-            raise rows.source.at(item, f"{what} named {output.name} too", "rename this one with AS")
-    return output

@@ -198,7 +198,7 @@ def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth:
     query = inner.query
     if query is None:
         query = known.bind(inner.source, inner.node.copy(), known.outside, inner.named)
-    if query.changes:
+    if query.retracts:
         raise source.at(
             node, "a query over changes is not supported", "leave out EMIT CHANGES in what is read"
         )

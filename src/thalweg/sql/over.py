@@ -64,6 +64,11 @@ def bound_of(source: Source, condition: exp.Expr, is_rank: Callable[[exp.Expr], 
     return None if number is None else number - (kind is exp.LT)
 
 
+def says_more(condition: exp.Expr, bound: int) -> bool:
+    """Whether a condition that bounds ranks leaves out some of the ranks up to its bound."""
+    return isinstance(condition, exp.Between) or (isinstance(condition, exp.EQ) and bound > 1)
+
+
 def _number(source: Source, node: exp.Expr) -> int | None:
     node = unwrapped(node)
     if not isinstance(node, exp.Literal) or node.is_string or not node.name.isdecimal():

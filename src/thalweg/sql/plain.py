@@ -6,6 +6,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from thalweg.sql.aggregates import groups_rows
+from thalweg.sql.over import has_over
 from thalweg.sql.refusals import CLAUSES, refuse_clauses
 from thalweg.sql.source import Source, span_of
 
@@ -20,8 +21,11 @@ _HINTS = {
 
 
 def is_computed(query: exp.Expr) -> bool:
-    """Whether a nested query has groups, so that its results are computed before what reads them."""
-    return isinstance(query, exp.Select) and groups_rows(query)
+    """Whether a nested query has groups, or instants at which rows are ranked, so that its results are computed before what reads them."""
+    if not isinstance(query, exp.Select):
+        return False
+    timed = query.args.get("every") is not None or query.args.get("emit") is not None
+    return groups_rows(query) or (timed and has_over(query))
 
 
 def check_reference(source: Source, node: exp.Expr) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -14,7 +15,7 @@ from thalweg.model.query import Aggregate, Output, Query, windowed
 from thalweg.model.target import Target
 from thalweg.sql.builder import Builder, is_star, unwrapped
 from thalweg.sql.grouping import names_window
-from thalweg.sql.over import RANKS, bound_of, conditions_of, over_calls
+from thalweg.sql.over import RANKS, bound_of, conditions_of, over_calls, says_more
 from thalweg.sql.results import checked_result, output_name
 from thalweg.sql.rows import FORMS, Rows, Scope, is_window_reference, refuse_in_rows
 from thalweg.sql.source import Source
@@ -23,6 +24,7 @@ from thalweg.sql.windows import bind_windows, is_window
 
 Columns = Sequence[tuple[str, Column]]
 """Columns of rows, each with the name that it has as a result."""
+S = TypeVar("S", bound=Scope)
 _OF_ROW = "of row "
 """Begins the names of what is read of a row until all of it is known."""
 
@@ -79,7 +81,7 @@ def ranked_in_windows(
     items = [i for i in partition_of(call) if not names_window(rows, i)]
     keys = dict.fromkeys(rows.expression(i, "PARTITION BY") for i in items if not is_window(i))
     columns = [(c.name, Column(c.name, c.type)) for c in rows.stream.columns]
-    found = bind_ranks(rows, select, call, columns, lambda star: columns)
+    found = bind_ranks(rows, select, call, columns, lambda star: columns, lambda _, node: window_column(node))
     query = windowed(
         name=name,
         text=text,
@@ -105,17 +107,19 @@ class Ranked:
 
 
 def bind_ranks(
-    rows: Scope,
+    rows: S,
     select: exp.Select,
     call: exp.Window,
     columns: Columns,
     starred: Callable[[exp.Expr], Columns],
+    window: Callable[[S, exp.Column], Expr],
 ) -> Ranked:
-    """What a SELECT shows of its first rows. Rows have `columns`; those that are read tell rows of one rank apart, in this order."""
-    shown = _Shown(rows, call)
+    """What a SELECT shows of its first rows. Rows have `columns`; those that are read tell rows of one rank apart, in this order. `window`
+    says what is meant by a column of the window."""
+    shown = _Shown(rows, lambda node: window(rows, node))
     outputs = tuple(shown.outputs(select, starred))
-    conditions = list(conditions_of(select.args.get("qualify")))
-    chosen = all_of(shown.condition(c) for c in conditions)
+    count, conditions = _bounded(rows, select, call)
+    chosen = all_of(map(shown.condition, conditions))
     read = frozenset().union(*(e.columns for e in (chosen, *(o.expr for o in outputs))))
     listed = [column for _, column in columns if _OF_ROW + column.name in read]
     names = {_OF_ROW + column.name: f"r{i}" for i, column in enumerate(listed)}
@@ -124,7 +128,7 @@ def bind_ranks(
         return ordered(expr.renamed(lambda name: names.get(name, name)))
 
     orders, by = _orders(rows, call)
-    asked = FirstRows(call.this.name.upper(), _count(rows, select, call, conditions), orders)
+    asked = FirstRows(call.this.name.upper(), count, orders)
     return Ranked(
         Aggregate("FIRST_ROWS", (*by, *listed), params=asked.params),
         tuple(Output(o.name, renamed(o.expr)) for o in outputs),
@@ -132,8 +136,8 @@ def bind_ranks(
     )
 
 
-def _count(rows: Scope, select: exp.Select, call: exp.Window, conditions: list[exp.Expr]) -> int:
-    """The greatest rank that conditions let through."""
+def _bounded(rows: Scope, select: exp.Select, call: exp.Window) -> tuple[int, list[exp.Expr]]:
+    """The greatest rank that QUALIFY lets through, and its conditions that say more."""
     items = (i for i in select.expressions if isinstance(i, exp.Alias) and unwrapped(i.this) == call)
     names = {i.alias.lower() for i in items}
 
@@ -142,13 +146,13 @@ def _count(rows: Scope, select: exp.Select, call: exp.Window, conditions: list[e
             return not node.table and node.name.lower() in names and rows.column(node) is None
         return node == call
 
-    bounds = [b for c in conditions if (b := bound_of(rows.source, c, is_rank)) is not None]
-    function, least = call.this.name.upper(), min(bounds, default=0)
-    if least < 1:
-        message = f"no row has {function} {least}" if bounds else f"{function} has no bound"
+    found = [(c, bound_of(rows.source, c, is_rank)) for c in conditions_of(select.args.get("qualify"))]
+    function, least = call.this.name.upper(), min((b for _, b in found if b is not None), default=None)
+    if least is None or least < 1:
+        message = f"{function} has no bound" if least is None else f"no row has {function} {least}"
         hint = f"add a condition such as {function} <= 10, in a SELECT around this one or with QUALIFY"
         raise rows.source.at(call, message, hint)
-    return least
+    return least, [c for c, bound in found if bound != least or says_more(c, least)]
 
 
 def _orders(rows: Scope, call: exp.Window) -> tuple[tuple[str, ...], tuple[Expr, ...]]:
@@ -167,7 +171,7 @@ class _Shown:
     """Rows with their rank and the columns of their window, as the scope of SELECT and QUALIFY."""
 
     rows: Scope
-    call: exp.Window
+    window: Callable[[exp.Column], Expr]
     aliases: dict[str, Expr] = field(default_factory=dict)
 
     def condition(self, node: exp.Expr) -> Expr:
@@ -204,8 +208,8 @@ class _Shown:
             refuse_in_rows(self.rows, node, "SELECT")
             return None
         if self.rows.column(node) is None:
-            if is_window_reference(node) and ranks_in_windows(self.call):
-                return window_column(node)
+            if is_window_reference(node):
+                return self.window(node)
             if not node.table and node.name.lower() in self.aliases:
                 return self.aliases[node.name.lower()]
         return self._of_row(self.rows.builder("SELECT").tree(node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from thalweg.sql.over import has_over
 from thalweg.sql.source import Source, Span, span_of
 
 SUPPORTED = frozenset({"expressions", "from_", "where", "group", "having", "qualify"})
@@ -51,7 +52,7 @@ def refuse_unsupported(source: Source, query: exp.Query) -> exp.Select:
         raise source.at(
             query, f"{SOURCES.get(type(query), query.key)} is not supported here", "write a plain SELECT"
         )
-    refuse_clauses(source, query, SUPPORTED_IN_JOINS if is_join(query) else SUPPORTED)
+    refuse_clauses(source, query, SUPPORTED_IN_JOINS if is_join(query) or has_over(query) else SUPPORTED)
     return query
 
 

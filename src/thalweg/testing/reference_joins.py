@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from thalweg.model.query import DELETED, RANGE, TUMBLE, UNBOUNDED, Query, QueryAggregate, QueryInput
 from thalweg.model.stream import Stream
-from thalweg.testing.calls import aggregate_sql
+from thalweg.testing.calls import aggregate_sql, first_rows_columns, first_rows_sql
 from thalweg.testing.reference import connect, load_rows, naive
 from thalweg.testing.reference_attached import attached_at_instants, attached_rows
 
@@ -124,6 +124,12 @@ def _create_groups(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequen
     """`groups`: one row per instant `t` and group with keys `k0`.., aggregates `a0`.. and `window_end`, those that HAVING keeps."""
     db.register("instants", pa.table({"t": pa.array(instants, pa.int64())}))
     by = ["t", *(f"k{i}" for i in range(len(query.keys)))]
+    if query.unnested:
+        call, every = query.aggregates[0].call, query.having or "true"
+        ranked = first_rows_sql(call, by, "x0", f"({_combinations(query)})")
+        columns = ", ".join([*by, *first_rows_columns(call, "x0"), "make_timestamp(t) AS window_end"])
+        db.execute(f"CREATE TABLE groups AS SELECT * FROM (SELECT {columns} FROM ({ranked})) WHERE {every}")
+        return
     calls = [f"{_call(i, a)} AS a{i}" for i, a in enumerate(query.aggregates)]
     columns = ", ".join([*by, *calls, "make_timestamp(t) AS window_end"])
     groups = f"SELECT {columns} FROM ({_combinations(query)}) GROUP BY {', '.join(by)}"
@@ -147,6 +153,8 @@ def _combinations(query: Query) -> str:
 def _changes(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int]) -> str:
     """The groups that are new or have another value than one instant before, and those that are no longer there."""
     keys = [f"k{i}" for i in range(len(query.keys))]
+    if query.unnested:
+        return _row_changes(query, keys, instants)
     values = [o.sql for o in query.outputs if not {"window_end", DELETED} & o.expr.columns]
     shown = ", ".join(["*", *(f"{sql} AS v{i}" for i, sql in enumerate(values))])
     db.execute(f"CREATE TABLE valued AS SELECT {shown} FROM groups")
@@ -165,6 +173,18 @@ def _changes(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int
     return (
         f"(SELECT x.*, false AS {DELETED} FROM {before} WHERE {changed} UNION ALL BY NAME "
         f"SELECT {gone} FROM {after} WHERE y.t IS NULL AND x.t < {max(instants, default=0)})"
+    )
+
+
+def _row_changes(query: Query, keys: Sequence[str], instants: Sequence[int]) -> str:
+    """The rows of groups, as far as SELECT reads them, that were not there one instant before, and those that are there no longer."""
+    read = frozenset().union(*(o.expr.columns for o in query.outputs)) - {"window_end", DELETED}
+    columns = ", ".join([*keys, *(_quoted(c) for c in sorted(read))])
+    now = f"SELECT {columns}, t FROM groups"
+    later = f"SELECT {columns}, t + {query.every} AS t FROM groups WHERE t < {max(instants, default=0)}"
+    return (
+        f"(SELECT *, make_timestamp(t) AS window_end, false AS {DELETED} FROM ({now} EXCEPT ALL {later}) UNION ALL "
+        f"SELECT *, make_timestamp(t) AS window_end, true AS {DELETED} FROM ({later} EXCEPT ALL {now}))"
     )
 
 

@@ -32,7 +32,7 @@ def test_conditions_on_ranked_rows_come_after_ranking() -> None:
         f"SELECT price FROM (SELECT *, {OVER} AS rn FROM {T} WHERE ok) WHERE rn <= 3 AND channel = 'a'"
     )
     assert [c.sql for c in query.where] == ['"ok"']
-    assert query.having is not None and query.having.columns == {"rank", "r1"}
+    assert query.having is not None and query.having.columns == {"r1"}
     assert [a.sql for a in query.calls[0].args[1:]] == ['"price"', '"channel"']
 
 
@@ -58,3 +58,18 @@ def test_null_come_where_spark_has_them() -> None:
 def test_refused(text: str, message: str, hint: str) -> None:
     error = failure(text)
     assert message in str(error) and hint in str(error.hint)
+
+
+def test_without_a_window_changes_are_told_each_minute() -> None:
+    query = bound(
+        "SELECT price FROM bid QUALIFY ROW_NUMBER() OVER (PARTITION BY auction ORDER BY at DESC) = 1"
+    )
+    assert query.changes and query.retracts and query.every == 60_000_000 and query.having is None
+    assert [i.kind for i in query.inputs] == ["unbounded"]
+    assert [o.name for o in query.outputs] == ["price", "window_end", "deleted"]
+
+
+@pytest.mark.parametrize("order", ["at", "at ASC NULLS LAST, price"])
+def test_rows_first_by_time_are_told_once(order: str) -> None:
+    query = bound(f"SELECT price FROM bid QUALIFY RANK() OVER (PARTITION BY auction ORDER BY {order}) <= 3")
+    assert query.changes and not query.retracts and [o.name for o in query.outputs] == ["price", "window_end"]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.compile.results import changes_sql, final_sql, groups_sql, last_groups_sql, members_sql
+from thalweg.compile.results import changes_sql, groups_sql, last_groups_sql, members_sql, results_sql
 from thalweg.compile.retention import changes_id, needed
 from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.buckets import Sender, receive
@@ -135,7 +135,7 @@ class _Finish:
             whole = stack(found)
             self.offered.offer("partial", whole)
             self.instants = len(pc.unique(whole.column("i")))
-        if found and asked.having is not None and self.task.look:
+        if found and (asked.having is not None or asked.unnested) and self.task.look:
             self._learn(
                 asked, run(f"SELECT count(*) FROM ({groups_sql(asked, PARTIAL, having=False)})")[0][0]
             )
@@ -144,8 +144,8 @@ class _Finish:
     def _groups(self, asked: Query) -> int:
         if not self._partial(asked):
             return 0
-        shown = self._show(asked, query(final_sql(asked, f"({groups_sql(asked, PARTIAL)})")))
-        if asked.having is None:
+        shown = self._show(asked, query(results_sql(asked, PARTIAL)))
+        if asked.having is None and not asked.unnested:
             self._learn(asked, shown)
         return shown
 
