@@ -104,7 +104,7 @@ def corpus() -> list[str]:
 def _with_files(script: str) -> str:
     """A script of the tests, whose rows stand below it, as if they stood in files."""
     script = re.sub(r"(CREATE STREAM (\w+)[^;]*?WITH \()", r"\1format = 'parquet', path = 'in/\2', ", script)
-    return re.sub(r"(CREATE TABLE (\w+) [^;]*?\));", r"\1 WITH (format = 'parquet', path = 'in/\2');", script)
+    return re.sub(r"(CREATE TABLE (\w+)[^;]*?WITH \()", r"\1path = 'in/\2', ", script)
 
 
 @dataclass(frozen=True)
