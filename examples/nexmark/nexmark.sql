@@ -11,6 +11,9 @@ CREATE STREAM auction_events
   WITH (format = 'parquet', path = 'data/nexmark/auction', time = 'at', files_per_batch = 4);
 CREATE STREAM bid_events (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, at TIMESTAMP)
   WITH (format = 'parquet', path = 'data/nexmark/bid', time = 'at', files_per_batch = 4);
+-- The same bids, whose time is that at which they are read.
+CREATE STREAM bids_as_read (auction BIGINT, bidder BIGINT, price BIGINT, p_time AS PROCTIME())
+  WITH (format = 'parquet', path = 'data/nexmark/bid', time = 'p_time', files_per_batch = 4);
 
 -- The names that the benchmark gives the columns; it fills `extra` with anything.
 CREATE VIEW person AS
@@ -76,6 +79,23 @@ CREATE QUERY q17 AS
     COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids, MIN(price) AS min_price, MAX(price) AS max_price, AVG(price) AS avg_price,
     SUM(price) AS sum_price
   FROM bid GROUP BY auction, TUMBLE '1 day';
+
+-- Sessions of each bidder, word for word.
+CREATE QUERY q11 AS
+  SELECT
+    B.bidder,
+    count(*) as bid_count,
+    SESSION_START(B.dateTime, INTERVAL '10' SECOND) as starttime,
+    SESSION_END(B.dateTime, INTERVAL '10' SECOND) as endtime
+  FROM bid B
+  GROUP BY B.bidder, SESSION(B.dateTime, INTERVAL '10' SECOND);
+
+-- Windows of processing time: word for word, but for the view, as a stream declares that time. What is read later ends a window.
+CREATE VIEW B AS SELECT * FROM bids_as_read;
+CREATE QUERY q12 AS
+  SELECT bidder, count(*) as bid_count, window_start AS starttime, window_end AS endtime
+  FROM TABLE(TUMBLE(TABLE B, DESCRIPTOR(p_time), INTERVAL '10' SECOND))
+  GROUP BY bidder, window_start, window_end;
 
 -- Queries over queries. q5 is word for word: the auctions with the most bids in a window that hops.
 CREATE QUERY q5 AS

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from thalweg.generate import Nexmark, write
 from thalweg.testing.comparison import compare
@@ -67,6 +70,8 @@ DEFINED = {
     "q7": f"SELECT b.auction, b.price, b.bidder, b.ts, b.extra FROM {BID} b JOIN (SELECT {HALF.format('bid')} + INTERVAL 12 HOUR AS e, max(price) AS top FROM bid GROUP BY e) m ON price = top AND ts BETWEEN e - INTERVAL 12 HOUR AND e WHERE e <= (SELECT max(ts) FROM bid)",
     "q8": f"SELECT DISTINCT p.id, name, {HALF.format('p')} + INTERVAL 12 HOUR FROM person p JOIN auction a ON seller = p.id AND {HALF.format('p')} = {HALF.format('a')} WHERE {HALF.format('p')} + INTERVAL 12 HOUR <= least((SELECT max(ts) FROM person), (SELECT max(ts) FROM auction))",
     "q10": f"SELECT auction, bidder, price, ts, extra, strftime(ts, '%Y-%m-%d'), strftime(ts, '%H:%M') FROM {BID}",
+    "q11": "SELECT bidder, count(*), min(ts), max(ts) + INTERVAL 12 HOUR AS e FROM (SELECT *, count(*) FILTER (WHERE apart) OVER (PARTITION BY bidder ORDER BY ts) AS n FROM (SELECT *, ts - lag(ts) OVER (PARTITION BY bidder ORDER BY ts) >= INTERVAL 12 HOUR AS apart FROM bid)) GROUP BY bidder, n HAVING e <= (SELECT max(ts) FROM bid)",
+    "q12": "SELECT bidder, count(*), s, s + INTERVAL 12 HOUR FROM (SELECT bidder, TIMESTAMP '2026-01-01' + INTERVAL 1 DAY * list_position(files, filename) AS s FROM read) WHERE s < (SELECT TIMESTAMP '2026-01-01' + INTERVAL 1 DAY * len(files) FROM read LIMIT 1) GROUP BY bidder, s",
     "q14": f"SELECT auction, bidder, 0.908 * price AS p, CASE WHEN hour(ts) BETWEEN 8 AND 18 THEN 'dayTime' WHEN hour(ts) IN (7, 19) THEN 'otherTime' ELSE 'nightTime' END, ts, len(list_filter(string_split(extra, ''), lambda c: c = 'c')) FROM {BID} WHERE p > 1000000 AND p < 50000000",
     "q15": f"SELECT strftime(ts, '%Y-%m-%d') AS d, count(*), count(*) FILTER (WHERE price < 10000), count(*) FILTER (WHERE price BETWEEN 10000 AND 999999), count(*) FILTER (WHERE price >= 1000000), count(DISTINCT bidder), count(DISTINCT bidder) FILTER (WHERE price < 10000), count(DISTINCT auction), count(DISTINCT auction) FILTER (WHERE price < 10000) FROM bid {DAYS} GROUP BY d",
     "q16": f"SELECT channel, strftime(ts, '%Y-%m-%d') AS d, max(strftime(ts, '%H:%M')), {RANKS}, count(DISTINCT bidder), count(DISTINCT auction) FROM bid {DAYS} GROUP BY channel, d",
@@ -77,7 +82,7 @@ DEFINED = {
 }
 
 
-def test_nexmark(tmp_path: Path) -> None:
+def test_nexmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(Nexmark(events=EVENTS, rate=RATE), tmp_path / "data", "parquet", EVENTS // 4)
     sql = SCRIPT.read_text().replace("data/nexmark", str(tmp_path / "data"))
     for short, long in (("10 SECONDS", "12 HOURS"), ("'10' SECOND", "'12' HOUR"), ("'2' SECOND", "'3' HOUR")):
@@ -86,13 +91,20 @@ def test_nexmark(tmp_path: Path) -> None:
     session.sql(sql)
     assert set(session.catalog.queries) == set(DEFINED)
     files = {f"{name}_events": sorted((tmp_path / "data" / name).glob("*.parquet")) for name in NAMES}
+    files["bids_as_read"] = files["bid_events"]
     for at in range(max(map(len, files.values()))):
+        now = datetime(2026, 1, 2 + at, 1, tzinfo=UTC).timestamp()
+        monkeypatch.setattr("thalweg.state.clock.nanoseconds", partial(int, now * 1e9))
         session.batch([(name, str(paths[at])) for name, paths in files.items() if at < len(paths)])
     with duckdb.connect() as db:
         for name in NAMES:
             db.execute(
                 f"""CREATE VIEW {name} AS SELECT *, "at" AS ts FROM '{tmp_path}/data/{name}/*.parquet'"""
             )
+        paths = [str(p) for p in files["bids_as_read"]]
+        db.execute(
+            f"CREATE VIEW read AS SELECT *, {paths} AS files FROM read_parquet({paths}, filename = true)"
+        )
         for name, text in DEFINED.items():
             found, expected = session.handle(name).results(), db.sql(text).to_arrow_table()
             assert expected.num_rows > 1, name

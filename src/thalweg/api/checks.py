@@ -80,6 +80,11 @@ def check_history(catalog: Catalog, query: Query, ran: Mapping[str, Query], way:
             "leave history out, or write it over the streams alone",
         )
     for name in query.sources:
+        if catalog.streams[name].is_stamped:
+            raise UsageError(
+                f"query {query.name}: stream {name} has a column of the time at which rows are read, which is not kept, so there is no history",
+                "leave history out",
+            )
         if catalog.streams[name].path is None:
             hint = f"leave history out, or let stream {name} read files"
             raise UsageError(

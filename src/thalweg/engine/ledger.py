@@ -18,6 +18,7 @@ from thalweg.engine.faults import reach
 from thalweg.errors import EnvironmentProblem, StateError
 from thalweg.plan.nodes import Plan
 from thalweg.state import history
+from thalweg.state.clock import moment_of
 from thalweg.state.course import Course, Turn
 from thalweg.state.directory import Directory
 from thalweg.state.files import sweep
@@ -56,6 +57,10 @@ class Ledger:
     def plan_of(self, manifest: Manifest) -> Plan:
         """The plan that a batch ran."""
         return self.log.read(manifest.plan) if manifest.plan else Plan()
+
+    def moment(self, batch: int) -> int:
+        """When the rows of a batch are read: the same whenever it is run again."""
+        return moment_of(self.directory.root, batch, self.durable)
 
     def write_plan(self, plan: Plan, batch: int, fault: str | None = None) -> Path:
         """Log the plan that is new in a batch."""

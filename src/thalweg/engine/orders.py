@@ -66,6 +66,7 @@ class Orders:
             fault=fault,
             readable=workload.readable,
             adopted=ground.files,
+            moment=self._ledger.moment(batch) if any(s.is_stamped for s in plan.streams) else None,
         )
 
     def outputs(self, workload: Workload, plan: Plan) -> dict[str, str]:

@@ -23,7 +23,8 @@ class Task:
     tables that the session declares: whatever the plan says, tasks read from no others. With `durable` what a task wrote is on disk
     before it reports. `adopted` are state files that the last manifest doesn't name: a replay made them for a query that comes with this
     batch. In a replay `moved` says what the highest event times and the frontiers were after the batch. `outputs` are the addresses of
-    sinks by query, by `pool:` and pool, and by `late:` or `bad:` and stream.
+    sinks by query, by `pool:` and pool, and by `late:` or `bad:` and stream. `moment` is when its rows are read, in microseconds, where a
+    stream has a column of that.
     """
 
     batch: int
@@ -43,6 +44,7 @@ class Task:
     readable: tuple[str, ...] = ()
     adopted: tuple[StateFile, ...] = ()
     moved: tuple[Instants, Instants] | None = None
+    moment: int | None = None
 
     @property
     def spill(self) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from thalweg.expr.nodes import Expr
 
 FILE_FORMATS = ("parquet", "csv", "json")
+MOMENT = "__moment"
+"""What stands for the time at which a row is read: that of its batch, the same for all rows of it."""
 PUSH = "push"
 """The format of streams whose rows are pushed: the session keeps them, as Parquet."""
 
@@ -63,6 +65,11 @@ class Stream:
     def computed(self) -> tuple[Column, ...]:
         """The columns that are computed as rows are read."""
         return tuple(c for c in self.columns if c.value is not None)
+
+    @property
+    def is_stamped(self) -> bool:
+        """Whether a column says when rows were read."""
+        return any(c.value is not None and MOMENT in c.value.columns for c in self.columns)
 
     @property
     def stored(self) -> Stream:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlglot import exp
+
+from thalweg.expr.nodes import Column as ColumnExpr
 from thalweg.expr.nodes import Expr
 from thalweg.expr.types import SUPPORTED, TYPES_HINT
 from thalweg.expr.typing import Infer, typing_by
-from thalweg.model.stream import Column, Stream
+from thalweg.model.stream import MOMENT, Column, Stream
 from thalweg.sql.declarations import COMPUTED, ColumnSyntax
+from thalweg.sql.functions import PROCESSING_TIME
 from thalweg.sql.rows import Rows
 from thalweg.sql.statements import CreateStream
 
@@ -24,7 +28,8 @@ def bound_stream(create: CreateStream, infer: Infer) -> Stream:
 
 def _computed(rows: Rows, column: ColumnSyntax, is_time: bool) -> Column:
     assert column.value is not None
-    value = rows.expression(column.value, "a computed column")
+    builder = rows.builder("a computed column")
+    value = replace(builder, leaf=lambda node: _moment(node) or builder.leaf(node)).tree(column.value)
     if is_time and value.type != "TIMESTAMP":
         hint = "write TIMESTAMP_MILLIS(...), TO_TIMESTAMP(...) or CAST(... AS TIMESTAMP)"
         raise rows.source.at(
@@ -33,6 +38,12 @@ def _computed(rows: Rows, column: ColumnSyntax, is_time: bool) -> Column:
     if not _is_storable(value):
         raise rows.source.at(column.value, f"a column can't be of the type {value.type}", TYPES_HINT)
     return Column(column.name, value.type, value)
+
+
+def _moment(node: exp.Expr) -> Expr | None:
+    """The time at which a row is read: `now()`, `CURRENT_TIMESTAMP`, `PROCTIME()`."""
+    called = isinstance(node, exp.Anonymous) and node.name.upper() in PROCESSING_TIME and not node.expressions
+    return ColumnExpr(MOMENT, "TIMESTAMP") if called or isinstance(node, exp.CurrentTimestamp) else None
 
 
 def _is_storable(value: Expr) -> bool:

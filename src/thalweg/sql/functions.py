@@ -15,8 +15,10 @@ from thalweg.sql.builder import Builder, Forms
 from thalweg.sql.calls import CallNode, Special
 from thalweg.sql.source import did_you_mean
 
+PROCESSING_TIME = ("NOW", "CURRENT_TIMESTAMP", "PROCTIME")
+"""What gives the time at which rows are read, where a stream declares a column of it."""
 NONDETERMINISTIC = frozenset({
-    "RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME",
+    "RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", *PROCESSING_TIME, "CURRENT_DATE", "CURRENT_TIME",
     "CURDATE", "LOCALTIMESTAMP", "LOCALTIME", "SHUFFLE", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID",
     "INPUT_FILE_NAME", "CURRENT_USER", "SESSION_USER", "CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA",
     "CURRENT_TIMEZONE", "PROCTIME",
@@ -110,11 +112,10 @@ def build_call(builder: Builder, node: exp.Expr) -> Expr:
 
 def refused_by_time(builder: Builder, node: exp.Expr, name: str) -> Exception:
     """The error for what depends on when or where it runs."""
-    return builder.source.at(
-        node,
-        f"{name} is not deterministic",
-        "a result must not depend on when it is computed; use the event time",
-    )
+    hint = "a result must not depend on when it is computed; use the event time"
+    if name.upper() in PROCESSING_TIME:
+        hint += ", or give the stream a column of the time at which its rows are read: read_at AS now()"
+    return builder.source.at(node, f"{name} is not deterministic", hint)
 
 
 def _substring(builder: Builder, node: exp.Expr) -> Expr:

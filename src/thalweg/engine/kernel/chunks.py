@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from time import time_ns
 
 from thalweg.connectors.reading.fitting import fitted, is_exact
 from thalweg.connectors.reading.footers import EARLIEST, LATEST, parquet_sql, parquet_value
@@ -11,15 +12,21 @@ from thalweg.connectors.reading.naming import bad_file
 from thalweg.connectors.reading.texts import csv_sql, json_sql
 from thalweg.engine.kernel.connection import run
 from thalweg.expr.quoting import identifier
-from thalweg.model.stream import Column, Relation, Stream
+from thalweg.model.stream import MOMENT, Column, Relation, Stream
 from thalweg.state.local import disk_problem
 
 
-def scan_sql(stream: Stream, source: str, columns: Collection[str] | None = None, near: bool = False) -> str:
+def scan_sql(
+    stream: Stream,
+    source: str,
+    columns: Collection[str] | None = None,
+    near: bool = False,
+    moment: int | None = None,
+) -> str:
     """A chunk with its columns as declared, those that are computed after those that these are computed of, and the event time in
     microseconds; a time beyond all calendars (`infinity`) is none.
 
-    near: all times are known to be within bounds.
+    near: all times are known to be within bounds. moment: when the rows are read, in microseconds; now, where nobody counts on it.
     """
     names = frozenset(stream.types) if columns is None else frozenset(columns)
     computed = [c for c in stream.computed if c.name in (*names, stream.time)]
@@ -30,8 +37,9 @@ def scan_sql(stream: Stream, source: str, columns: Collection[str] | None = None
     if not computed:
         return f'SELECT {", ".join([*values, bound])} AS "__time" FROM {source}'
     made = ", ".join(f"CAST({c.value} AS {c.type}) AS {identifier(c.name)}" for c in computed)
-    stored = f"SELECT {', '.join(values) or '1 AS __none'} FROM {source}"
-    return f'SELECT *, {bound} AS "__time" FROM (SELECT *, {made} FROM ({stored}))'
+    stamp = f'make_timestamp({time_ns() // 1000 if moment is None else moment}) AS "{MOMENT}"'
+    stored = f"SELECT {', '.join([*values, stamp])} FROM {source}"
+    return f'SELECT *, {bound} AS "__time" FROM (SELECT * EXCLUDE ("{MOMENT}"), {made} FROM ({stored}))'
 
 
 def values_sql(source: Stream | Relation, columns: Sequence[Column]) -> Iterator[str]:

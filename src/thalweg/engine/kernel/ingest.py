@@ -175,7 +175,7 @@ class StreamIngest:
 
     def _scan(self, source: str, near: bool, paths: Sequence[str]) -> str:
         """A view where the rows are read once from a columnar file; a table where they would be parsed again and again. Returns its rows."""
-        rows = scan_sql(self.stream, source, self._scanned(paths), near)
+        rows = scan_sql(self.stream, source, self._scanned(paths), near, self.task.moment)
         if (
             self.task.scan == "table"
             or self.stream.format != "parquet"
@@ -308,7 +308,9 @@ class StreamIngest:
             reach("ingest:before-late-rows", self.task.fault)
             self._stage(
                 f"late:{self.stream.name}",
-                query(f'SELECT * EXCLUDE ("__time") FROM ({scan_sql(self.stream, source)}) WHERE {late}'),
+                query(
+                    f'SELECT * EXCLUDE ("__time") FROM ({scan_sql(self.stream, source, moment=self.task.moment)}) WHERE {late}'
+                ),
             )
             reach("ingest:after-late-rows", self.task.fault)
 
