@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from thalweg.compile.evaluations import EVALUATIONS as WAYS
 from thalweg.engine.faults import POINTS, Aborted
 from thalweg.model.query import Query
 from thalweg.model.settings import CHOICES, Config
@@ -33,11 +35,15 @@ EVALUATIONS = tuple(e for e in CHOICES["plan.evaluate"] if e != "best")
 BEST = Config()
 WINDOW_PLANS = {mode: Config(windows=mode) for mode in MODES}
 JOIN_PLANS = {"LAP loop": Config(early_aggregation="LAP", evaluate="snapshot", join="loop")}
-JOIN_PLANS |= {f"LAP {how}": Config(early_aggregation="LAP", evaluate=how) for how in EVALUATIONS}
+JOIN_PLANS |= {
+    f"LAP {how}": Config(early_aggregation="LAP", evaluate=how)
+    for how in EVALUATIONS
+    if not WAYS[how].of_sets
+}
 # Joined rows have neither: for them these are the ways in which rows are forgotten.
 JOIN_PLANS |= {
     f"EAP {how}": Config(early_aggregation="EAP", evaluate=how, invalidate=rows)
-    for how, rows in zip(EVALUATIONS, CHOICES["plan.invalidate"][1:], strict=True)
+    for how, rows in zip(EVALUATIONS, cycle(CHOICES["plan.invalidate"][1:]), strict=False)
 }
 
 
