@@ -1,4 +1,4 @@
-"""`make bench-adhoc`: queries are created and dropped at a rate while batches run; what grows, and how long a change takes to be in force.
+"""`make bench-changes`: queries are created and dropped at a rate while batches run; what grows, and how long a change takes to be in force.
 
 Over two streams, windows and joins of the shapes that the crowd of the tests uses. `local` runs batches one after another without Spark's
 scheduler, `spark` as a session does. A change is in force when the first batch with it (or without it) is committed. The last queries that

@@ -105,11 +105,17 @@ def word_column(number: int) -> str:
     return identifier(f"{SET}{number}")
 
 
+def _set_names(fragment: Fragment) -> list[str]:
+    """The names that the query-sets of a pool's rows have in `scan`, or their words."""
+    return [f"{SET}{n}" for n in range(fragment.common)] if fragment.common else [SET]
+
+
 def _sets(fragment: Fragment) -> dict[str, str]:
-    """By the names that they have in `scan`, the query-sets of a pool's rows, or their words."""
+    """The query-sets of a pool's rows, or their words, by their names."""
     if not fragment.common:
         return {SET: set_sql(fragment.sets)}
-    return {f"{SET}{n}": set_sql(Room(64 * n, 64).own(fragment.sets)) for n in range(fragment.common)}
+    words = (Room(64 * n, 64).own(fragment.sets) for n in range(fragment.common))
+    return dict(zip(_set_names(fragment), map(set_sql, words), strict=True))
 
 
 def _set_column(fragment: Fragment, name: str) -> str:
@@ -122,7 +128,9 @@ def _with_sets(fragment: Fragment, computed: bool) -> str:
         return ""
     on_time = "" if fragment.static else f" WHERE {TIME} >= $frontier"
     if not computed:
-        sets = ", ".join(f"{_set_column(fragment, name)} AS {identifier(name)}" for name in _sets(fragment))
+        sets = ", ".join(
+            f"{_set_column(fragment, name)} AS {identifier(name)}" for name in _set_names(fragment)
+        )
         return f"WITH scan AS (SELECT *, {sets} FROM scan{on_time})\n"
     sets = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in _sets(fragment).items())
     return f"WITH scan AS MATERIALIZED (SELECT *, {sets} FROM scan{on_time})\n"
@@ -150,7 +158,9 @@ def row_conditions(fragment: Fragment) -> list[str]:
     ]
     by_row = fragment.pool and not fragment.words
     found += (
-        ["(" + " OR ".join(f"{identifier(name)} <> 0" for name in _sets(fragment)) + ")"] if by_row else []
+        ["(" + " OR ".join(f"{identifier(name)} <> 0" for name in _set_names(fragment)) + ")"]
+        if by_row
+        else []
     )
     if fragment.static:
         return found

@@ -4,6 +4,7 @@ kept: DuckDB reads a few for every count, and only counts and times leave it.
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -180,6 +181,13 @@ def _limited(paths: Sequence[str]) -> Iterator[Any]:
 
 MOST_IDLE = 4
 _IDLE: dict[Reach, Any] = {}
+
+
+@atexit.register
+def _close_idle() -> None:
+    """Close what is kept, while DuckDB is still there to do so."""
+    while _IDLE:
+        _IDLE.popitem()[1].close()
 
 
 def _rows_sql(source: Stream | Relation, path: str, reads: frozenset[str]) -> str:
