@@ -9,10 +9,12 @@ from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.explain.join_costs_text import join_cost_lines, order_text
 from thalweg.explain.join_words import (
     aggregate_text,
+    attached_texts,
     columns_text,
     condition_texts,
     equated_text,
     having_text,
+    kept_conditions,
     kept_text,
     key_texts,
     together_texts,
@@ -33,7 +35,7 @@ from thalweg.explain.words import (
     short_id,
 )
 from thalweg.expr.wording import conjunct
-from thalweg.model.query import window_text
+from thalweg.model.query import ANTI, SEMI, window_text
 from thalweg.model.windows import duration_text
 from thalweg.statistics.records import Values
 
@@ -119,6 +121,10 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
     q = view.query
     if len(q.inputs) > 1 or condition_texts(q):
         yield "on", " and ".join(condition_texts(q)) or "every pair"
+    for n, text in enumerate(attached_texts(q)):
+        yield "" if n else "unmatched", text
+    if q.kept:
+        yield "where", kept_conditions(q)
     if q.passes:
         yield (
             "results",
@@ -126,7 +132,9 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
         )
     elif q.every is None:
         yield "in time", joined(list(together_texts(q))) or "any time"
-        yield "results", "the joined rows, each once, in the batch in which the last of its rows comes"
+        met = "the joined rows, each once, in the batch in which the last of its rows comes"
+        alone = any(a.kind in (SEMI, ANTI) for a in q.attached)
+        yield "results", "each row once" if alone else met
     else:
         keys = ", ".join(key_texts(q))
         having = f", having {having_text(q)}" if q.having else ""

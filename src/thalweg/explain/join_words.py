@@ -9,7 +9,8 @@ from thalweg.explain.words import call_text
 from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import readable
 from thalweg.expr.wording import conjunct, worded
-from thalweg.model.query import RANGE, TUMBLE, Query, QueryAggregate, QueryInput
+from thalweg.model.attaching import FOR_EVER, inner_inputs, kept_longer
+from thalweg.model.query import ANTI, FULL, LEFT, RANGE, SEMI, TUMBLE, Query, QueryAggregate, QueryInput
 from thalweg.model.windows import duration_text
 
 
@@ -27,7 +28,7 @@ def _joined_name(name: str) -> str:
 def condition_texts(query: Query) -> tuple[str, ...]:
     """What makes rows partners: equalities, then all else."""
     equal = [f"{joined_text(e.left.expr)} = {joined_text(e.right.expr)}" for e in query.equalities]
-    return (*equal, *(conjunct(t.expr, _joined_name) for t in query.residue))
+    return (*equal, *(conjunct(t.expr, _joined_name) for t in query.partnering))
 
 
 def equated_text(query: Query, columns: Sequence[str]) -> str:
@@ -98,9 +99,37 @@ def until_text(query: Query, join: Query, number: int) -> str | None:
     if given.length is None:
         return "for ever"
     watermark = f"the watermark of {', '.join(others)}" if query.every is None else "the watermark"
+    longer = kept_longer(query, number)
+    if longer == FOR_EVER:
+        return "for ever"
+    watermark = "all watermarks" if longer else watermark
     if query.every is None and given.kind == TUMBLE:
-        return f"until {watermark} leaves their window of {duration_text(given.length)}"
-    return f"until {watermark} is {duration_text(given.length)} past them"
+        return f"until {watermark} leave{'' if longer else 's'} their window of {duration_text(given.length)}"
+    past = f"{'are' if longer else 'is'} {duration_text(given.length + longer)} past them"
+    return f"until {watermark} {past}{', for rows that wait for partners' if longer else ''}"
+
+
+def kept_conditions(query: Query) -> str:
+    """What is asked of rows once all has been joined."""
+    return " and ".join(conjunct(t.expr, _joined_name) for t in query.kept)
+
+
+def attached_texts(query: Query) -> Iterator[str]:
+    """What inputs that need no partner do: which rows come out for their sake, and when."""
+    mine = ", ".join(readable(query.inputs[n].alias) for n in inner_inputs(query))
+    for one in query.attached:
+        alias, is_stream = readable(query.inputs[one.input].alias), query.inputs[one.input].is_stream
+        late = f", once the watermark of {alias} is past their window" if is_stream else ""
+        late = late if query.every is None else ""
+        both = f"{mine} and {alias}" if one.kind == FULL else mine
+        other = ", once the watermark of the other is past their window" if query.every is None else ""
+        yield {
+            LEFT: f"rows of {mine} without a partner in {alias} come out with NULLs{late}",
+            FULL: f"rows of {both} without a partner in the other come out with NULLs{other}",
+            SEMI: f"rows of {mine} come out that have a partner in {alias}"
+            + (", once, with the first" if query.every is None and is_stream else ""),
+            ANTI: f"rows of {mine} come out that have no partner in {alias}{late}",
+        }[one.kind]
 
 
 def together_texts(query: Query) -> Iterator[str]:

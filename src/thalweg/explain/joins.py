@@ -129,7 +129,7 @@ def _asked_for(planner: WindowPlanner, query: Query) -> tuple[Considered, ...]:
     """Plans that are compared but not taken freely: materialized pairs, and nested loops where rows are joined by columns."""
     config = planner.config
     if query.every is not None:
-        apart = [e.name for e in EVALUATIONS.values() if e.asked_for]
+        apart = [e.name for e in EVALUATIONS.values() if e.asked_for and e.serves(query)]
         ways = [replace(config, evaluate=name) for name in apart] if config.evaluate == BEST else []
     else:
         ways = [replace(config, join="loop")] if config.join == BEST and query.equalities else []
@@ -163,6 +163,12 @@ def idle_settings(config: Config, query: Query) -> dict[str, str]:
             config.order,
             len(query.inputs) < 3 and config.order != BEST,
             "two inputs have one order",
+        ),
+        (
+            "plan.invalidate",
+            config.invalidate,
+            rows and bool(query.attached) and config.invalidate != "slot",
+            "rows that wait for partners are forgotten by slot",
         ),
     ):
         found |= {f"{key} = {value}": why} if idle else {}

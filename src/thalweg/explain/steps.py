@@ -11,6 +11,7 @@ from thalweg.compile.results import changes_sql, final_sql, groups_sql, shown
 from thalweg.explain.model import JoinView, NodeView, Result, SqlStep
 from thalweg.explain.words import short_id
 from thalweg.model.query import Query
+from thalweg.model.windows import SECOND
 from thalweg.plan.nodes import Derived, Fragment
 from thalweg.plan.shape import Shape
 
@@ -74,11 +75,20 @@ def example_instants(shape: Shape) -> tuple[int, int] | None:
 
 
 def example_moment(shape: Shape) -> Moment:
-    """A batch of a busy stream: every input has new rows, there is state, and all example instants become final."""
+    """A batch of a busy stream: every input has new rows, there is state, frontiers move, and all example instants become final."""
     low, high = example_instants(shape) or (0, 0)
     instants = tuple(range(low, high))
     slots = ((low - 1) * shape.step,)
-    return Moment((low, high), instants, instants, (slots,) * len(shape.streams), shape.streams, kept=True)
+    before, after = (dict.fromkeys(shape.query.streams, at) for at in (0, SECOND))
+    return Moment(
+        final=(low, high),
+        alive=instants,
+        shown=instants,
+        slots=(slots,) * len(shape.streams),
+        fresh=shape.streams,
+        kept=True,
+        waited=(before, after),
+    )
 
 
 def _finish(shape: Shape, query: Query, when: str) -> Iterator[SqlStep]:

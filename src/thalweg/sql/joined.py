@@ -89,10 +89,11 @@ class JoinedRows:
             index = self.index(node)
             own = self.inputs[index].column(name) if index is not None else None
             return ColumnRef(index, own) if index is not None and own is not None else None
+        hidden = self.visible.hidden if node.meta.get("outside") else self.hidden
         found = [
             ColumnRef(i, own)
             for i, input_ in enumerate(self.inputs)
-            if i not in self.hidden and (own := input_.column(name)) is not None
+            if i not in hidden and (own := input_.column(name)) is not None
         ]
         distinct = sorted({self.using.same.get(c, c) for c in found})
         if len(distinct) > 1:

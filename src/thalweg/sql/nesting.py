@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from thalweg.model.attaching import FOR_EVER, waits
 from thalweg.model.nesting import RESULT_TIME
 from thalweg.model.query import ANTI, FULL, LEFT, SEMI, Query
 from thalweg.model.stream import Stream
@@ -202,6 +203,9 @@ def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth:
         raise source.at(
             node, "a query over changes is not supported", "leave out EMIT CHANGES in what is read"
         )
+    if waits(query) >= FOR_EVER:
+        hint = "give the stream before EXISTS, IN or SEMI JOIN a window that ends, as [RANGE 1 HOUR]"
+        raise source.at(node, "rows of what is read may wait for a partner for ever", hint)
     return _read(node, known.add(query))
 
 

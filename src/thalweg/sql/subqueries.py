@@ -12,6 +12,8 @@ from thalweg.sql.refusals import refuse_clauses
 from thalweg.sql.source import Source, placed
 
 _INSIDE = frozenset({"expressions", "from_", "where", "distinct"})
+OUTSIDE = "outside"
+"""Says of a column that it is none of what conditions alone know."""
 _PLACE = "write it as a condition of its own in WHERE, beside others with AND"
 
 
@@ -163,6 +165,9 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 
 def _join(kind: str, inner: _Inner, conditions: list[exp.Expr], origin: exp.Expr) -> exp.Join:
+    """A join on conditions, whose columns without a qualifier are those of the outer SELECT."""
+    for column in (c for condition in conditions for c in condition.find_all(exp.Column)):
+        column.meta[OUTSIDE] = not column.table
     whole: exp.Expr = conditions[0] if conditions else placed(exp.true(), origin)
     for condition in conditions[1:]:
         whole = exp.And(this=whole, expression=condition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
+from hypothesis.strategies import DrawFn
 
 from thalweg.model.windows import duration_text
 from thalweg.testing.join_sources import JoinCase, JoinSources, feeds, join_sources, relation_rows
@@ -130,8 +130,3 @@ def _where(draw: DrawFn, inputs: Sequence[Input], after: bool) -> str:
     if after and len(inputs) > 1 and draw(st.integers(0, 3)) == 3:
         found.append(draw(st.sampled_from(_AFTER)).format(l=inputs[0].alias, r=inputs[-1].alias))
     return f" WHERE {' AND '.join(found)}" if found else ""
-
-
-def attached_rows_texts(sources: JoinSources) -> SearchStrategy[str]:
-    """Such joins of which the rows are the results."""
-    return attached_query_texts(sources, rows=True)

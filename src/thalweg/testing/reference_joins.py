@@ -31,18 +31,19 @@ def reference_join(
     relations: Mapping[str, pa.Table] = NONE,
     begin: Mapping[str, int] | None = None,
     until: int | None = None,
+    reached: Mapping[str, int | None] | None = None,
 ) -> pa.Table:
     """The result of a join once all batches were read: its rows, or its groups at every instant up to the frontier.
 
     `begin` is the event time in microseconds at which the query begins to see each stream: rows count from there on,
-    instants once their windows start there. `until` keeps the instants up to it.
+    instants once their windows start there. `until` keeps the instants up to it. `reached` are frontiers that follow from no row.
     """
     with _load(query, streams, batches, relations) as db:
         for number in range(len(query.inputs)):
             _create_input(db, query, number, begin or {})
         if query.every is None:
             if query.attached:
-                ends = {s: _last(db, query, streams, until, (s,)) for s in query.streams}
+                ends = {s: _last(db, query, streams, None, (s,)) for s in query.streams} | dict(reached or {})
                 db.execute(f"CREATE TABLE joined AS {attached_rows(query, ends)}")
             else:
                 _create_rows(db, query)

@@ -22,12 +22,14 @@ from thalweg.testing.reference_joins import NONE, Batches, reference_join
 
 @dataclass(frozen=True)
 class Data:
-    """Streams with all their micro-batches, tables, and from which event time on each stream counts, where that is not from the first."""
+    """Streams with all their micro-batches, tables, and from which event time on each stream counts, where that is not from the first;
+    of results, which may be none, also the frontier that they have `reached`."""
 
     streams: Mapping[str, Stream]
     batches: Batches
     relations: Mapping[str, pa.Table] = field(default_factory=lambda: NONE)
     begins: Mapping[str, int] = field(default_factory=dict)
+    reached: Mapping[str, int | None] = field(default_factory=dict)
 
 
 def reference_any(query: Query, data: Data, until: int | None = None) -> pa.Table:
@@ -39,7 +41,7 @@ def reference_any(query: Query, data: Data, until: int | None = None) -> pa.Tabl
         batches = [b[query.stream] for b in whole.batches if query.stream in b]
         return reference(query, whole.streams[query.stream], batches, whole.begins.get(query.stream), until)
     begins = {s: b for s, b in whole.begins.items() if s in query.streams}
-    return reference_join(query, whole.streams, whole.batches, whole.relations, begins, until)
+    return reference_join(query, whole.streams, whole.batches, whole.relations, begins, until, whole.reached)
 
 
 def with_results(query: Query, data: Data) -> Data:
@@ -57,6 +59,7 @@ def with_results(query: Query, data: Data) -> Data:
             streams={**data.streams, inner.name: Stream(inner.name, columns, RESULT_TIME, delay)},
             batches=[*data.batches, {inner.name: rows}],
             begins={**data.begins, **({} if begin is None else {inner.name: begin})},
+            reached={**data.reached, inner.name: reached},
         )
     return data
 
@@ -80,7 +83,12 @@ def reference_union(query: Query, data: Data) -> pa.Table:
 
 
 def _frontier(query: Query, data: Data) -> int | None:
-    found = [frontier(data.streams[s], [b[s] for b in data.batches if s in b]) for s in query.streams]
+    found = [
+        data.reached[s]
+        if s in data.reached
+        else frontier(data.streams[s], [b[s] for b in data.batches if s in b])
+        for s in query.streams
+    ]
     return None if None in found else min(f for f in found if f is not None) - _behind(query)
 
 

@@ -76,6 +76,11 @@ def test_a_stream_may_ask_for_others_of_itself() -> None:
     assert [[c.sql for c in i.where] for i in query.inputs] == [[], ['"price" < 0']]
 
 
+def test_columns_without_a_name_are_the_nearest() -> None:
+    query = joined(f"SELECT price FROM {B} WHERE at IN (SELECT at FROM {A})")
+    assert [(e.left.sql, e.right.sql) for e in query.equalities] == [('"b.at"', '"a.at"')]
+
+
 def test_what_may_be_null_is_computed_after_the_join() -> None:
     query = joined(
         f"SELECT a.seller, COUNT(a.id) AS n, MAX(b.price) AS top FROM {B} LEFT JOIN {A} ON b.auction = a.id GROUP BY a.seller EVERY 1 HOUR"
@@ -112,6 +117,7 @@ BAD = [
     (f"SELECT price FROM {B} WHERE EXISTS (SELECT 1 FROM {A} GROUP BY id)", "GROUP is not supported", "GROUP BY id", "leave it out"),
     (f"SELECT price FROM {B} WHERE auction IN (SELECT * FROM {A})", "IN takes a SELECT of one expression", "SELECT * FROM", "name the column"),
     (f"SELECT price FROM {B} RIGHT JOIN {A} USING (at)", "USING with RIGHT JOIN is not supported", "RIGHT JOIN", "write ON"),
+    (f"SELECT COUNT(*) FROM (SELECT b.price FROM {U} LEFT SEMI JOIN {A} ON b.auction = a.id) GROUP BY TUMBLE '1 hour'", "rows of what is read may wait for a partner for ever", "(SELECT", "give the stream before EXISTS"),
     ("SELECT b.price FROM bid AS b LEFT JOIN (SELECT id + 1 AS id FROM person) AS p ON p.id = b.auction", "a subquery over tables alone can't be the outer side of a join", "(SELECT", "name the table itself"),
     ("SELECT b.price FROM bid AS b LEFT JOIN auction AS a ON a.id = b.auction WHERE a.at BETWEEN b.at AND b.at + INTERVAL 1 HOUR", "stream bid has no window in this join", "bid AS b", "write [RANGE 1 HOUR]"),
 ]  # fmt: skip
