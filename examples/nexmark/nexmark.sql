@@ -61,24 +61,54 @@ CREATE QUERY q14 AS
     dateTime, LENGTH(extra) - LENGTH(REPLACE(extra, 'c', '')) AS c_counts
   FROM bid WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000;
 
--- Counts by day: a day is a window, and is given out when it is over.
+-- Counts by day without a window, word for word: what changes is told each minute.
 CREATE QUERY q15 AS
-  SELECT DATE_FORMAT(window_start, 'yyyy-MM-dd') AS day, COUNT(*) AS total_bids,
-    COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids,
-    COUNT(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bids,
-    COUNT(*) FILTER (WHERE price >= 1000000) AS rank3_bids,
-    COUNT(DISTINCT bidder) AS total_bidders, COUNT(DISTINCT bidder) FILTER (WHERE price < 10000) AS rank1_bidders,
-    COUNT(DISTINCT auction) AS total_auctions, COUNT(DISTINCT auction) FILTER (WHERE price < 10000) AS rank1_auctions
-  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(dateTime), INTERVAL '1' DAY)) GROUP BY window_start, window_end;
+  SELECT
+    DATE_FORMAT(dateTime, 'yyyy-MM-dd') as `day`,
+    count(*) AS total_bids,
+    count(*) filter (where price < 10000) AS rank1_bids,
+    count(*) filter (where price >= 10000 and price < 1000000) AS rank2_bids,
+    count(*) filter (where price >= 1000000) AS rank3_bids,
+    count(distinct bidder) AS total_bidders,
+    count(distinct bidder) filter (where price < 10000) AS rank1_bidders,
+    count(distinct bidder) filter (where price >= 10000 and price < 1000000) AS rank2_bidders,
+    count(distinct bidder) filter (where price >= 1000000) AS rank3_bidders,
+    count(distinct auction) AS total_auctions,
+    count(distinct auction) filter (where price < 10000) AS rank1_auctions,
+    count(distinct auction) filter (where price >= 10000 and price < 1000000) AS rank2_auctions,
+    count(distinct auction) filter (where price >= 1000000) AS rank3_auctions
+  FROM bid GROUP BY DATE_FORMAT(dateTime, 'yyyy-MM-dd');
 CREATE QUERY q16 AS
-  SELECT channel, DATE_FORMAT(window_start, 'yyyy-MM-dd') AS day, MAX(DATE_FORMAT(dateTime, 'HH:mm')) AS minute, COUNT(*) AS total_bids,
-    COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids, COUNT(DISTINCT bidder) AS total_bidders, COUNT(DISTINCT auction) AS total_auctions
-  FROM bid GROUP BY channel, TUMBLE '1 day';
+  SELECT
+    channel,
+    DATE_FORMAT(dateTime, 'yyyy-MM-dd') as `day`,
+    max(DATE_FORMAT(dateTime, 'HH:mm')) as `minute`,
+    count(*) AS total_bids,
+    count(*) filter (where price < 10000) AS rank1_bids,
+    count(*) filter (where price >= 10000 and price < 1000000) AS rank2_bids,
+    count(*) filter (where price >= 1000000) AS rank3_bids,
+    count(distinct bidder) AS total_bidders,
+    count(distinct bidder) filter (where price < 10000) AS rank1_bidders,
+    count(distinct bidder) filter (where price >= 10000 and price < 1000000) AS rank2_bidders,
+    count(distinct bidder) filter (where price >= 1000000) AS rank3_bidders,
+    count(distinct auction) AS total_auctions,
+    count(distinct auction) filter (where price < 10000) AS rank1_auctions,
+    count(distinct auction) filter (where price >= 10000 and price < 1000000) AS rank2_auctions,
+    count(distinct auction) filter (where price >= 1000000) AS rank3_auctions
+  FROM bid GROUP BY channel, DATE_FORMAT(dateTime, 'yyyy-MM-dd');
 CREATE QUERY q17 AS
-  SELECT auction, DATE_FORMAT(window_start, 'yyyy-MM-dd') AS day, COUNT(*) AS total_bids,
-    COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids, MIN(price) AS min_price, MAX(price) AS max_price, AVG(price) AS avg_price,
-    SUM(price) AS sum_price
-  FROM bid GROUP BY auction, TUMBLE '1 day';
+  SELECT
+    auction,
+    DATE_FORMAT(dateTime, 'yyyy-MM-dd') as `day`,
+    count(*) AS total_bids,
+    count(*) filter (where price < 10000) AS rank1_bids,
+    count(*) filter (where price >= 10000 and price < 1000000) AS rank2_bids,
+    count(*) filter (where price >= 1000000) AS rank3_bids,
+    min(price) AS min_price,
+    max(price) AS max_price,
+    avg(price) AS avg_price,
+    sum(price) AS sum_price
+  FROM bid GROUP BY auction, DATE_FORMAT(dateTime, 'yyyy-MM-dd');
 
 -- Sessions of each bidder, word for word.
 CREATE QUERY q11 AS

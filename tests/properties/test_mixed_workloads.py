@@ -67,11 +67,11 @@ class Run:
             session.sql(STREAM.format(name, self.root / name))
         return session
 
-    def create(self, select: str) -> None:
+    def create(self, select: str, ttl: str | None = None) -> None:
         """One more query."""
         name = f"q{self.count}"
         self.count += 1
-        self.made[name] = self.session.query(select, name=name)
+        self.made[name] = self.session.query(select, name=name, ttl=ttl)
 
     def drop(self, name: str) -> None:
         """One query less."""
@@ -84,11 +84,14 @@ class Run:
 
     def restart(self, partitions: int) -> None:
         """Close the session and open it again with the queries that were live; those that were dropped have given all they will."""
-        live = {n: self.made[n].query.text for n in self.live}
+        live = {n: self.made[n].query for n in self.live}
         self._check([q for n, q in self.made.items() if n not in live])
         self.session.close()
         self.session = self._opened(partitions)
-        self.made = {n: self.session.query(text, name=n) for n, text in live.items()}
+        self.made = {
+            n: self.session.query(q.text, name=n, ttl=None if q.ttl is None else f"{q.ttl} microseconds")
+            for n, q in live.items()
+        }
 
     def feed(self, batch: dict[str, pa.Table]) -> None:
         """Run a batch."""

@@ -68,6 +68,7 @@ CREATE QUERY twice AS
     (SELECT x.k, COUNT(*) AS pairs FROM s AS x [RANGE 2 SECONDS], s AS y [RANGE 1 SECOND] WHERE x.k = y.k GROUP BY x.k EVERY 1 SECOND)
   GROUP BY TUMBLE '4 seconds';
 CREATE QUERY either AS SELECT k, v, at FROM s WHERE v > 3 UNION ALL SELECT k, n, window_end FROM counts;
+CREATE QUERY ever AS SELECT k, COUNT(*) AS n, MAX(v) AS high FROM either GROUP BY k EVERY 2 SECONDS;
 CREATE QUERY of_either AS SELECT k, window_end, SUM(v) AS total FROM either GROUP BY k, TUMBLE '4 seconds';
 """
 

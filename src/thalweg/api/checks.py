@@ -104,6 +104,18 @@ def check_history(catalog: Catalog, query: Query, ran: Mapping[str, Query], way:
         )
 
 
+def check_ttl(query: Query) -> None:
+    """Refuse to forget groups of what does not remember them for ever."""
+    if query.ttl is None or (
+        query.accumulates and len(query.streams) == 1 == sum(i.is_stream for i in query.inputs)
+    ):
+        return
+    raise UsageError(
+        f"query {query.name}: ttl is for groups of one stream that have no window and are told where they change",
+        "leave it out: windows say how long their groups are remembered",
+    )
+
+
 def check_new_output(query: Query, directory: str, runner: Runner) -> None:
     """Refuse to mix the results of a query with those of an earlier one."""
     if result_files(directory) or runner.writes_to(directory):

@@ -17,6 +17,7 @@ from thalweg.api.checks import (
     check_no_feedback,
     check_relations,
     check_sessions,
+    check_ttl,
 )
 from thalweg.api.declaring import absolute, bound_again, query_of
 from thalweg.api.past import Past
@@ -207,7 +208,9 @@ class Declarations:
             query = replace(
                 query_of(self.catalog, statement.select, statement.name, statement.into),
                 history=statement.history,
+                ttl=statement.ttl,
             )
+            check_ttl(query)
             if statement.history is not None:
                 check_history(self.catalog, query, self._past.ran() if self._is_open else {}, statement.way)
             catalog = self._added(query) if statement.way == "CREATE" else self._replaced(query)

@@ -27,7 +27,7 @@ from thalweg.sql import statements as st
 from thalweg.sql.binder import InferenceError, bind
 from thalweg.sql.computed import bound_stream
 from thalweg.sql.declarations import OptionError
-from thalweg.sql.history import history_of
+from thalweg.sql.history import history_of, ttl_of
 from thalweg.sql.views import view_of, views_read
 from thalweg.state.lives import Life
 
@@ -121,6 +121,14 @@ def given_history(text: str | None) -> int | None:
     """A history as Python gives it."""
     try:
         return None if text is None else history_of(text)
+    except OptionError as e:
+        raise UsageError(str(e), e.hint) from None
+
+
+def given_ttl(text: str | None) -> int | None:
+    """A ttl as Python gives it."""
+    try:
+        return None if text is None else ttl_of(text)
     except OptionError as e:
         raise UsageError(str(e), e.hint) from None
 

@@ -18,7 +18,7 @@ from thalweg.api.changes import Changes
 from thalweg.api.checks import check_catalog, check_files, check_new_output, check_relations
 from thalweg.api.console import print_results
 from thalweg.api.declarations import Declarations
-from thalweg.api.declaring import given_history, readable_name, relation_of, selected
+from thalweg.api.declaring import given_history, given_ttl, readable_name, relation_of, selected
 from thalweg.api.executing import executed
 from thalweg.api.explaining import Explaining, SampledPlanners
 from thalweg.api.handle import QueryHandle
@@ -139,13 +139,15 @@ class Session:
         into: str | Path | None = None,
         replace: bool = False,
         history: str | None = None,
+        ttl: str | None = None,
     ) -> QueryHandle:
         """Create a query from a SELECT. Created while data flows, it begins with the first window after all rows seen.
 
         Without a name it gets one by what it reads. With `replace` it takes the place of the query of its name, if there is one.
         With a `history` (`"all"`, `"2 hours"`) it begins earlier: the files that were read are read again for it, beside the batches.
+        With a `ttl` (`"1 day"`) a group without a window is forgotten when no row of it comes for so long.
         """
-        select, back = st.parse_select(sql), given_history(history)
+        select, back, forgets = st.parse_select(sql), given_history(history), given_ttl(ttl)
         with self._declarations.changing():
             given = (
                 st.checked_name(name, "query")
@@ -154,7 +156,7 @@ class Session:
             )
             where = None if into is None else os.fspath(into)
             return self._create(
-                st.CreateQuery(given, where, select, sql, "REPLACE" if replace else "CREATE", back)
+                st.CreateQuery(given, where, select, sql, "REPLACE" if replace else "CREATE", back, forgets)
             )
 
     def _create(self, statement: st.CreateQuery) -> QueryHandle:

@@ -240,7 +240,11 @@ def kept_state(plan: Plan, manifest: Manifest) -> tuple[FragmentStatus, ...]:
     derived = [kept(d.id, plan.fragment(d.base).source, str(d.window), keys[d.base]) for d in plan.derived]
     keeping = [j for j in plan.joins if EVALUATIONS[j.evaluate].keeps is not None]
     results = [kept(j.id, ", ".join(e.query for e in plan.users(j.id)), j.evaluate) for j in keeping]
-    changes = [kept(changes_id(plan, q), q.name, "last results") for q in plan.queries if q.changes]
+    changes = [
+        kept(changes_id(plan, q), q.name, "last results" if not q.accumulates else "totals")
+        for q in plan.queries
+        if q.changes
+    ]
     return (*lifted, *derived, *results, *changes)
 
 

@@ -21,10 +21,16 @@ def groups_sql(query: Query, source: str, having: bool = True, more: tuple[str, 
     joined = core(query)  # its parts are named as the join has them, whatever the query calls its inputs
     parts = [f'{p.part.combine(_name(p))} AS "{p.name}"' for p in join_parts(joined)]
     whole = f"SELECT {', '.join([*keys, *parts])}\nFROM {source}\nGROUP BY {places}"
-    lowered = [f'{_lowered(joined, n)} AS "a{n}"' for n in range(len(query.aggregates))]
+    lowered = lowered_parts(query)
     groups = f'SELECT {", ".join([*keys, *lowered])}, make_timestamp("i" * {query.every}) AS "window_end"\nFROM ({whole})'
     chosen = f"\nWHERE {query.having}" if query.having and having and not query.unnested else ""
     return f'SELECT * EXCLUDE ("window_end")\nFROM ({groups}){chosen}'
+
+
+def lowered_parts(query: Query) -> list[str]:
+    """The aggregates of a query from their parts."""
+    joined = core(query)
+    return [f'{_lowered(joined, n)} AS "a{n}"' for n in range(len(query.aggregates))]
 
 
 def _name(part: JoinPart) -> str:
@@ -107,8 +113,7 @@ def _changed_groups(query: Query, sources: list[str], following: int) -> str:
     keys = [f'"k{i}"' for i in range(len(query.keys))]
     values = [f'"a{i}"' for i in range(len(query.aggregates))]
     by = ", ".join(keys) or "1"
-    compared = [o for o in query.outputs if _is_compared(o)]
-    fields = ", ".join(f"'o{i}': {o.sql}" for i, o in enumerate(compared)) or "'o': 0"
+    fields = fields_of(query)
     rows = " UNION ALL BY NAME ".join(
         f'SELECT {", ".join([*keys, *values])}, "i", {str(s == "now").upper()} AS "live", {{{fields}}} AS "o" FROM "{s}"'
         for s in sources
@@ -121,6 +126,12 @@ def _changed_groups(query: Query, sources: list[str], following: int) -> str:
     one = f'SELECT {", ".join([*keys, *values])}, "i", FALSE AS "deleted" FROM seen WHERE {changed}'
     two = f'SELECT {", ".join([*keys, *nothing])}, "i" + 1 AS "i", TRUE AS "deleted" FROM seen WHERE {gone}'
     return f"WITH seen AS ({seen}) {one} UNION ALL BY NAME {two}"
+
+
+def fields_of(query: Query) -> str:
+    """What of a result is compared with what it was."""
+    compared = [o for o in query.outputs if _is_compared(o)]
+    return ", ".join(f"'o{i}': {o.sql}" for i, o in enumerate(compared)) or "'o': 0"
 
 
 def _is_compared(output: Output) -> bool:

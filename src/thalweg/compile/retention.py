@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.compile.landmarks import ttl_instants
 from thalweg.model.attaching import FOR_EVER, kept_longer
 from thalweg.model.nesting import frontier_of
 from thalweg.model.query import TUMBLE, Query
@@ -34,8 +35,17 @@ def needed(plan: Plan, frontiers: Frontiers) -> dict[str, int]:
     for emission in plan.emissions:
         query = plan.query(emission.query)
         if query.changes:
-            uses.setdefault(changes_id(plan, query), []).append(next_instant(query, frontiers) - 1)
+            uses.setdefault(changes_id(plan, query), []).append(_oldest_group(plan, emission, frontiers))
     return {id: min(oldest) for id, oldest in uses.items() if oldest}
+
+
+def _oldest_group(plan: Plan, emission: Emission, frontiers: Frontiers) -> int:
+    """The oldest instant of which groups are remembered: the last one, or where they only gain rows, that at which they last did."""
+    query = plan.query(emission.query)
+    following, ttl = next_instant(query, frontiers), ttl_instants(query)
+    if EVALUATIONS[plan.join(emission.nodes[0]).evaluate].stands:
+        return following - 1
+    return LOWEST if ttl is None or following == LOWEST else following - ttl
 
 
 def is_running(plan: Plan, join: Join, frontiers: Frontiers) -> bool:
@@ -87,6 +97,8 @@ def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:
     if shape.query.every is None:
         return _oldest_row(shape, number, frontiers)
     following, span = next_instant(shape.query, frontiers), shape.span(number)
+    if following > LOWEST and not EVALUATIONS[shape.join.evaluate].stands and len(shape.streams) == 1:
+        return (following - 1) * shape.step
     if following == LOWEST or span is None:
         return LOWEST
     return (following - EVALUATIONS[shape.join.evaluate].back) * shape.step - span

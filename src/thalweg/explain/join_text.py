@@ -35,7 +35,7 @@ from thalweg.explain.words import (
     short_id,
 )
 from thalweg.expr.wording import conjunct
-from thalweg.model.query import ANTI, SEMI, window_text
+from thalweg.model.query import ANTI, SEMI, Query, window_text
 from thalweg.model.windows import duration_text
 from thalweg.statistics.records import Values
 
@@ -61,6 +61,8 @@ def join_heading(view: JoinView) -> str:
     """The query and what it joins."""
     if len(view.query.inputs) == 1 and view.query.passes:
         return f"{view.query.name}: rows of {view.query.stream}"
+    if len(view.query.inputs) == 1 and view.query.accumulates:
+        return f"{view.query.name}: groups of {view.query.stream}"
     return f"{view.query.name}: join of {joined([f'{i.source} {i.alias}' for i in view.query.inputs])}"
 
 
@@ -173,9 +175,19 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
         yield "shuffle", "partial results by their group"
         yield (
             "stage 3",
-            "groups of all partitions to results"
+            "what enters is added to the totals of its groups, and those that changed are told"
+            if query.accumulates
+            else "groups of all partitions to results"
             + (", compared with those of the instant before" if query.changes else ""),
         )
+    if query.accumulates:
+        yield "state", f"a row of totals for each group, {_remembered(query)}"
+
+
+def _remembered(query: Query) -> str:
+    if query.ttl is None:
+        return "for ever: it grows with the groups, but for WITH (ttl = '1 day')"
+    return f"until none of its rows has come for {duration_text(query.ttl)}"
 
 
 def _state(view: JoinView, run: JoinRun, n: int) -> str:

@@ -97,7 +97,7 @@ def until_text(query: Query, join: Query, number: int) -> str | None:
     if query.every is None and not others:
         return None
     if given.length is None:
-        return "for ever"
+        return "for ever" if others or not query.accumulates else "until their instant is final"
     watermark = f"the watermark of {', '.join(others)}" if query.every is None else "the watermark"
     longer = kept_longer(query, number)
     if longer == FOR_EVER:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.evaluations.base import Moment
+from thalweg.compile.landmarks import told_sql, totals_sql
 from thalweg.compile.pieces import merge_sql
 from thalweg.compile.results import changes_sql, final_sql, groups_sql, shown
 from thalweg.explain.model import JoinView, NodeView, Result, SqlStep
@@ -93,6 +94,10 @@ def example_moment(shape: Shape) -> Moment:
 
 def _finish(shape: Shape, query: Query, when: str) -> Iterator[SqlStep]:
     """Partial results of all partitions to groups, then to results or to what changed."""
+    if not EVALUATIONS[shape.join.evaluate].stands:
+        yield SqlStep(3, "finish", query.name, "totals", totals_sql(query, has_last=True))
+        yield SqlStep(3, "finish", query.name, "changed groups", told_sql(query))
+        return
     yield SqlStep(3, "finish", query.name, "groups", groups_sql(query, '"partial"'))
     if query.changes:
         following = (example_instants(shape) or (0, 1))[1]

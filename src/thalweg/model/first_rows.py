@@ -48,9 +48,9 @@ class FirstRows:
             last = f"list_slice(list_sort({of('list', f'DISTINCT {key}')}), 1, {self.count})"
         return _up_to(of("list", row), f"list_last({last})")
 
-    def combine(self, column: str) -> str:
+    def combine(self, column: str, over: str = "") -> str:
         """The list of several lists."""
-        return self._first(f"flatten(list({column}) FILTER (WHERE {column} IS NOT NULL))")
+        return self._first(f"flatten(list({column}) FILTER (WHERE {column} IS NOT NULL){over})")
 
     def repeated(self, part: str, weight: str) -> str:
         """The list of so many equal pieces."""

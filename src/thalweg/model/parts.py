@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 INTEGERS = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
@@ -34,19 +35,25 @@ class Call:
         return f"CASE WHEN {' AND '.join(conditions)} THEN {value}{otherwise} END" if conditions else value
 
 
+class Combine(Protocol):
+    """The SQL that makes one part of several."""
+
+    def __call__(self, column: str, over: str = "") -> str: ...
+
+
 @dataclass(frozen=True)
 class Part:
     """One column of partial aggregate: how rows become it, and how several become one.
 
-    `unit` is the part of a single row, `weigh` that of as many equal pieces as a weight says. `wide` is the type in which a
-    unit must be weighed, where its own would be too small.
+    `combine` takes a column, and a window over rows where there is one. `unit` is the part of a single row, `weigh` that of as many equal
+    pieces as a weight says. `wide` is the type in which a unit must be weighed, where its own would be too small.
     `inverse` takes the SQL of a whole and of a piece of it and gives the rest, where that exists. `fold` is sum, min or max where numbers
     become one in that way.
     """
 
     kind: str
     lift: Callable[[Call], str]
-    combine: Callable[[str], str]
+    combine: Combine
     inverse: Callable[[str, str], str] | None = None
     unit: Callable[[Call], str] = lambda c: c.one(c.args[0])
     weigh: Callable[[str, str], str] = lambda part, weight: part
@@ -54,8 +61,8 @@ class Part:
     fold: str | None = None
 
 
-def _sum(column: str) -> str:
-    return f"sum({column})"
+def _sum(column: str, over: str = "") -> str:
+    return f"sum({column}){over}"
 
 
 def _minus(whole: str, piece: str) -> str:
@@ -82,7 +89,12 @@ def present(arg: int) -> Callable[[Call], str | None]:
 def same(function: str, arg: int = 0) -> Part:
     """A part that is combined by the function that made it."""
     fold = function if function in ("min", "max") else None
-    return Part(function, lambda c: c.of(function, c.args[arg]), lambda col: f"{function}({col})", fold=fold)
+    return Part(
+        function,
+        lambda c: c.of(function, c.args[arg]),
+        lambda column, over="": f"{function}({column}){over}",
+        fold=fold,
+    )
 
 
 def extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call], str | None]) -> Part:
@@ -90,7 +102,7 @@ def extreme(function: str, ordered: Callable[[Call], str], only: Callable[[Call]
     return Part(
         function + "pair",
         lambda c: c.of(function, ordered(c), only(c)),
-        lambda col: f"{function}({col})",
+        lambda column, over="": f"{function}({column}){over}",
         unit=lambda c: c.one(ordered(c), only(c)),
     )
 
@@ -156,7 +168,9 @@ MOMENTS = Part(
         f"{{'n': {c.of('count', c.args[0])}::DOUBLE, 'mean': {c.of('avg', f'({c.args[0]})::DOUBLE')}, "
         f"'m2': {c.of('var_pop', f'({c.args[0]})::DOUBLE')} * {c.of('count', c.args[0])} + {c.of('max', _noise(c.args[0]))}}}"
     ),
-    lambda col: f"list_reduce(list({col}) FILTER (WHERE {col}.n > 0), {_MERGE_MOMENTS})",
+    lambda column, over="": (
+        f"list_reduce(list({column}) FILTER (WHERE {column}.n > 0){over}, {_MERGE_MOMENTS})"
+    ),
     unit=lambda c: c.one(
         f"{{'n': 1::DOUBLE, 'mean': ({c.args[0]})::DOUBLE, 'm2': {_noise(c.args[0])}}}",
         f"{c.args[0]} IS NOT NULL",
@@ -166,14 +180,16 @@ MOMENTS = Part(
 VALUES = Part(
     "values",
     lambda c: c.of("list", f"({c.args[0]})::DOUBLE", f"{c.args[0]} IS NOT NULL"),
-    lambda col: f"flatten(list({col}) FILTER (WHERE {col} IS NOT NULL))",
+    lambda column, over="": f"flatten(list({column}) FILTER (WHERE {column} IS NOT NULL){over})",
     unit=lambda c: c.one(f"[({c.args[0]})::DOUBLE]", f"{c.args[0]} IS NOT NULL"),
     weigh=lambda part, weight: f"flatten(list_transform(range(({weight})::BIGINT), lambda i: {part}))",
 )
 SET = Part(
     "set",
     lambda c: c.of("list", f"DISTINCT {c.args[0]}", f"{c.args[0]} IS NOT NULL"),
-    lambda col: f"list_distinct(flatten(list({col}) FILTER (WHERE {col} IS NOT NULL)))",
+    lambda column, over="": (
+        f"list_distinct(flatten(list({column}) FILTER (WHERE {column} IS NOT NULL){over}))"
+    ),
     unit=lambda c: c.one(f"[{c.args[0]}]", f"{c.args[0]} IS NOT NULL"),
 )
 

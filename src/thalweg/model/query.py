@@ -189,6 +189,7 @@ class Query:
     the files that were read allow).
     Where it is `unnested`, the only aggregate gives the first rows of each group as a list, and each of them is a result: `having` and outputs
     are over the columns `"r0"`, ... that rows are listed with, and their `"rank"`.
+    A group into which no row comes for a `ttl` of event time, counted in instants, is forgotten.
     `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
     Where it stands for many with windows of other lengths, `grain` is what all of these are a whole number of.
     Some inputs may be `attached` to those that are joined; `kept` are then the conditions on what that makes, NULLs in it included.
@@ -216,6 +217,7 @@ class Query:
     grain: int | None = None
     attached: tuple[Attached, ...] = ()
     kept: tuple[Term, ...] = ()
+    ttl: int | None = None
 
     @property
     def meaning(self) -> Query:
@@ -268,6 +270,13 @@ class Query:
     def passes(self) -> bool:
         """Whether the rows of one stream are the results as they come, alone or with what tables have of them."""
         return any(i.kind == PASSING for i in self.inputs)
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether groups are told where they change, and never lose a row: so they change only at instants at which rows come."""
+        endless = all(i.kind in (UNBOUNDED, STATIC) for i in self.inputs)
+        timed = self.having is not None and "window_end" in self.having.columns
+        return self.changes and endless and not (timed or self.unnested or self.attached)
 
     @property
     def unites(self) -> bool:

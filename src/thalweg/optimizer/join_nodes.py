@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.model.query import UNBOUNDED, Query
 from thalweg.optimizer.join_plans import JoinChoice
 from thalweg.plan.codec import dumps
@@ -119,7 +120,8 @@ def _taken_over(query: Query, before: Join, last: Emission, made: Plan, known: s
         successor(old, made.fragment(side), known) for old, side in zip(before.sides, new.sides, strict=True)
     ]
     found = tuple(s for s in sides if s is not None)
-    if query.every is None or len(found) < len(sides):
+    is_other = EVALUATIONS[before.evaluate].stands != EVALUATIONS[new.evaluate].stands
+    if query.every is None or len(found) < len(sides) or is_other:
         return None
     return united(found, [replace(new, takes_over=True)], [replace(last, nodes=(new.id,))])
 

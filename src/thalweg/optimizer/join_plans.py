@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.compile.evaluations import EVALUATIONS, Evaluation
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.early_aggregation import plan_name
@@ -63,7 +63,7 @@ class Considered:
 def may_evaluate(query: Query, evaluate: str, early: tuple[bool, ...] | None = None) -> bool:
     """Whether a query's aggregates can be evaluated in a way, where some inputs are aggregated early: a difference needs aggregates that
     pairs can be taken out of, and sets of whole windows need sets."""
-    if evaluate == BEST:
+    if evaluate == BEST or query.accumulates:
         return True
     evaluation = EVALUATIONS[evaluate]
     rows = early is not None and any(i.is_stream and not e for i, e in zip(query.inputs, early, strict=True))
@@ -91,10 +91,17 @@ def choices(query: Query, wish: Wish) -> Iterator[JoinChoice]:
     for early in product(*bits):
         if wish.early not in (BEST, plan_name(early), _digits(early)):
             continue
-        for evaluation in EVALUATIONS.values():
-            asked = evaluation.name == wish.evaluate or (wish.evaluate == BEST and not evaluation.asked_for)
-            if asked and may_evaluate(query, evaluation.name, early):
+        for evaluation in _evaluations(query, wish):
+            if evaluation.serves(query) and may_evaluate(query, evaluation.name, early):
                 yield from (JoinChoice(early, evaluation.name, m, wish.invalidate) for m in methods)
+
+
+def _evaluations(query: Query, wish: Wish) -> Iterator[Evaluation]:
+    """The evaluations that a query may have; what only gains rows has one."""
+    for evaluation in EVALUATIONS.values():
+        asked = evaluation.name == wish.evaluate or (wish.evaluate == BEST and not evaluation.asked_for)
+        if evaluation.stands != query.accumulates and (asked or query.accumulates):
+            yield evaluation
 
 
 def _digits(early: tuple[bool, ...]) -> str:

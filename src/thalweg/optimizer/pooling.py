@@ -69,11 +69,15 @@ def pooled_joins(
     )
     changed = {id: made for id, made in zip(pools, changes, strict=False) if made is not None}
     within = {q.name for q in again if old.join(running[q.name][-1].nodes[0]).pool}
-    coming = [*fresh, *(q for q in again if q.name not in within and may_hand_over(q))]
+    lone = {q.name for q in fresh if q.accumulates}
+    coming = [
+        *(q for q in fresh if q.name not in lone),
+        *(q for q in again if q.name not in within and may_hand_over(q)),
+    ]
     others = [
         around.queries[name]
         for name, mine in running.items()
-        if mine[-1].bit is None and not around.queries[name].windows
+        if mine[-1].bit is None and not around.queries[name].windows and not around.queries[name].accumulates
     ]
     steady = {id: pool for id, pool in pools.items() if id not in changed}
     placed_in, alone = placed(coming, steady, others, planner, around.begins, planner.sharing, ids)
@@ -88,7 +92,7 @@ def pooled_joins(
     moved = {e.query for one in made for e in one.emissions}
     single = [q for q in again if q.name not in moved and (q.name not in within or apart)]
     made += [succeeded(q, planner.join(q), old, list(running[q.name]), around.begins, apart) for q in single]
-    new, left_alone = {q.name for q in fresh}, {q.name for q in alone}
+    new, left_alone = {q.name for q in fresh}, {*lone, *(q.name for q in alone)}
     made.append(join_nodes([q for q in fresh if q.name in left_alone], planner, around.begins, apart))
     return tuple(made), frozenset(moved | {q.name for q in single}) - new
 

@@ -39,6 +39,7 @@ def core(query: Query) -> Query:
         outputs=tuple(Output(o.name, bare(o.expr)) for o in query.outputs) if rows else (),
         having=None,
         changes=False,
+        ttl=None,
         nested=(),
     )
 

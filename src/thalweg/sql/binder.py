@@ -18,6 +18,7 @@ from thalweg.sql.conditions import conjunction
 from thalweg.sql.grouping import bind_grouping
 from thalweg.sql.inputs import Known
 from thalweg.sql.joins import bind_join
+from thalweg.sql.landmarks import with_landmark
 from thalweg.sql.nesting import Named
 from thalweg.sql.over import has_over
 from thalweg.sql.ranked import only_call, ranked_in_windows, ranks_in_windows
@@ -61,7 +62,7 @@ def bind(
 
 def _bound(source: Source, query: exp.Query, known: Known, named: Named, typing: Typing) -> Query:
     """A SELECT with what is within it."""
-    node = refuse_unsupported(source, rewritten(source, query, known, named))
+    node = refuse_unsupported(source, with_landmark(source, rewritten(source, query, known, named), known))
     bind = bind_join if is_join(node) or not groups_rows(node) else _bind_windows
     if has_over(node) and ranks_in_windows(only_call(source, node)):
         bind = _bind_ranked

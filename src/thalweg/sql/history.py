@@ -1,8 +1,10 @@
-"""`history = 'all' | '2 hours'`: how far back a query begins that is created while data flows."""
+"""Options of a query: `history = 'all' | '2 hours'`, how far back it begins where it is created while data flows; `ttl = '1 day'`, after how
+much event time without a row a group is forgotten."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from thalweg.model.durations import DurationError, parse_duration
 from thalweg.model.query import ALL
@@ -10,6 +12,15 @@ from thalweg.sql.declarations import OptionError, OptionSyntax
 from thalweg.sql.source import Source, suggestion
 
 HINT = "write history = 'all', or a length of event time, like '2 hours'"
+TTL_HINT = "write a length of event time, like ttl = '1 day'"
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """What the options of a query say, in microseconds of event time."""
+
+    history: int | None = None
+    ttl: int | None = None
 
 
 def history_of(text: str) -> int:
@@ -18,32 +29,47 @@ def history_of(text: str) -> int:
     >>> history_of("2 seconds"), history_of("ALL") == ALL
     (2000000, True)
     """
-    if text.strip().lower() == "all":
-        return ALL
+    return ALL if text.strip().lower() == "all" else _length("history", text, HINT)
+
+
+def ttl_of(text: str) -> int:
+    """How long a group is remembered, in microseconds of event time.
+
+    >>> ttl_of("2 seconds")
+    2000000
+    """
+    return _length("ttl", text, TTL_HINT)
+
+
+def _length(option: str, text: str, hint: str) -> int:
     try:
         length = parse_duration(text)
     except DurationError as e:
-        raise OptionError(f"history can't be {text!r}: {e}", HINT) from None
+        raise OptionError(f"{option} can't be {text!r}: {e}", hint) from None
     if length.months or length.micros <= 0:
         why = "months differ in length" if length.months else "it must be longer than nothing"
-        raise OptionError(f"history can't be {text!r}: {why}", HINT)
+        raise OptionError(f"{option} can't be {text!r}: {why}", hint)
     return length.micros
 
 
-def history_option(source: Source, options: Iterable[OptionSyntax]) -> int | None:
-    """The history among the options of a query, which has no others."""
-    found: int | None = None
+_READ = {"history": history_of, "ttl": ttl_of}
+
+
+def query_options(source: Source, options: Iterable[OptionSyntax]) -> QueryOptions:
+    """The options of a query."""
+    found: dict[str, int] = {}
     for option in options:
-        if option.key.lower() != "history":
+        name = option.key.lower()
+        if name not in _READ:
             raise source.error(
                 f"unknown option {option.key} of a query",
                 option.key_span,
-                suggestion(option.key, ("history",), "options are"),
+                suggestion(option.key, tuple(_READ), "options are"),
             )
-        if found is not None:
-            raise source.error("option history is given twice", option.key_span, "keep one of them")
+        if name in found:
+            raise source.error(f"option {name} is given twice", option.key_span, "keep one of them")
         try:
-            found = history_of(option.value)
+            found[name] = _READ[name](option.value)
         except OptionError as e:
             raise source.error(str(e), option.value_span, e.hint) from None
-    return found
+    return QueryOptions(**found)

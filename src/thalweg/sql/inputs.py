@@ -54,7 +54,7 @@ class Known:
 
     def stream(self, source: Source, table: exp.Table) -> Stream:
         """The stream that a reference names."""
-        found = self._find(table.name)
+        found = self.find(table.name)
         if isinstance(found, Stream):
             return found
         if isinstance(found, Relation):
@@ -65,7 +65,7 @@ class Known:
 
     def either(self, source: Source, table: exp.Table) -> Stream | Relation:
         """The stream or table that a reference names."""
-        found = self._find(table.name)
+        found = self.find(table.name)
         if found is None:
             names = [s.name for s in self.streams.values()] + [r.name for r in self.relations.values()]
             hint = (
@@ -76,7 +76,8 @@ class Known:
             raise source.error(f"unknown stream or table {table.name}", span_of(table.this) or (0, 1), hint)
         return found
 
-    def _find(self, name: str) -> Stream | Relation | None:
+    def find(self, name: str) -> Stream | Relation | None:
+        """The stream or table of a name, if there is one."""
         if name in self.within:
             return self.within[name].stream
         everything: dict[str, Stream | Relation] = {**self.relations, **self.streams}

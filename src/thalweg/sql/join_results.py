@@ -33,8 +33,9 @@ class JoinResults(Results[QueryAggregate]):
         call = bind_aggregate(rows.builder("an aggregate"), node)
         if call.function in _BY:
             time = next(f"{i.alias}.{i.origin.time}" for i in rows.inputs if isinstance(i.origin, Stream))
+            where = "over a join" if len(rows.inputs) > 1 else "without a window in GROUP BY"
             raise rows.source.at(
-                node, f"{call.function} over a join is not supported", f"use {_BY[call.function]}(x, {time})"
+                node, f"{call.function} {where} is not supported", f"use {_BY[call.function]}(x, {time})"
             )
         type_, read = aggregate_type(call, rows.typing), rows.read(*call.exprs)
         inputs = {c.input for c in read}
@@ -63,10 +64,14 @@ def bare_call(rows: JoinedRows, call: Aggregate) -> Aggregate:
 def instant(rows: JoinedRows, node: exp.Expr) -> Expr:
     """The instant of a result, which is all that is known of the windows of a join."""
     if node.name.lower() not in ("window_end", "end"):
-        written = rows.source.written(node)
-        raise rows.source.at(
-            node, f"{written} is not known in a join", "use window_end; the windows of a join may start apart"
+        is_join, written = len(rows.inputs) > 1, rows.source.written(node)
+        where = "in a join" if is_join else "without a window in GROUP BY"
+        hint = (
+            "the windows of a join may start apart"
+            if is_join
+            else "or add a window, such as TUMBLE '1 minute'"
         )
+        raise rows.source.at(node, f"{written} is not known {where}", f"use window_end; {hint}")
     return WINDOW_END
 
 

@@ -201,7 +201,7 @@ def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth:
         query = known.bind(inner.source, inner.node.copy(), known.outside, inner.named)
     if query.retracts:
         raise source.at(
-            node, "a query over changes is not supported", "leave out EMIT CHANGES in what is read"
+            node, "a query over changes is not supported", "give what is read a window, without EMIT CHANGES"
         )
     if waits(query) >= FOR_EVER:
         hint = "give the stream before EXISTS, IN or SEMI JOIN a window that ends, as [RANGE 1 HOUR]"

@@ -15,7 +15,7 @@ from thalweg.model.stream import Relation, Stream
 from thalweg.sql import declarations
 from thalweg.sql.declarations import ColumnSyntax, Declaration
 from thalweg.sql.dialect import Thalweg
-from thalweg.sql.history import history_option
+from thalweg.sql.history import query_options
 from thalweg.sql.inputs import MOST_INPUTS
 from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Source, Span
@@ -84,7 +84,7 @@ class CreateQuery:
     """CREATE [OR REPLACE] QUERY name [INTO 'path'] AS SELECT, or ALTER QUERY; `text` is the whole statement.
 
     `way` is CREATE (of a name that is free), REPLACE (of one that need not be), or ALTER (of one that is not). `history` is how far back it
-    begins, in microseconds of event time.
+    begins, `ttl` how long a group is remembered into which no row comes, in microseconds of event time.
     """
 
     name: str
@@ -93,6 +93,7 @@ class CreateQuery:
     text: str
     way: str = "CREATE"
     history: int | None = None
+    ttl: int | None = None
 
 
 @dataclass(frozen=True)
@@ -273,9 +274,15 @@ def _create_query(source: Source, syntax: QuerySyntax) -> CreateQuery:
     if syntax.name is None:
         hint = "write CREATE QUERY name AS SELECT ..., or EXPLAIN SELECT ..."
         raise source.error("a SELECT alone has no result to keep", (start, start + len("SELECT")), hint)
-    history = history_option(source, syntax.options)
+    options = query_options(source, syntax.options)
     return CreateQuery(
-        syntax.name, syntax.into, _select(source, syntax.node), source.text[start:end], syntax.way, history
+        syntax.name,
+        syntax.into,
+        _select(source, syntax.node),
+        source.text[start:end],
+        syntax.way,
+        options.history,
+        options.ttl,
     )
 
 

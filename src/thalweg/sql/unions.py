@@ -100,7 +100,9 @@ def _bound(source: Source, node: exp.Expr, known: Known, named: Mapping[str, Any
         raise source.at(node, "a part of UNION ALL is a SELECT", "write SELECT ... FROM ...")
     query = known.bind(source, node.copy(), known.outside, named)
     if query.changes:
-        raise source.at(node, "a union of changes is not supported", "leave out EMIT CHANGES in its parts")
+        raise source.at(
+            node, "a union of changes is not supported", "give its groups a window, without EMIT CHANGES"
+        )
     times, (given, *more) = known.times(query), query.inputs
     if query.passes and not more and not query.residue:
         bare = {joined_name(given.alias, c.name): c.name for c in query.columns}

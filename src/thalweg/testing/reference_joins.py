@@ -17,6 +17,7 @@ from thalweg.model.stream import Stream
 from thalweg.testing.calls import aggregate_sql, first_rows_columns, first_rows_sql
 from thalweg.testing.reference import connect, load_rows, naive
 from thalweg.testing.reference_attached import attached_at_instants, attached_rows
+from thalweg.testing.reference_ttl import create_forgetting
 
 Batches = Sequence[Mapping[str, pa.Table]]
 """Micro-batches, each with a table for some of the streams."""
@@ -49,6 +50,8 @@ def reference_join(
                 _create_rows(db, query)
             return _outputs(db, query, "joined")
         instants = _instants(query, _least(db, query), _last(db, query, streams, until), begin or {})
+        if query.ttl is not None:
+            return _outputs(db, query, _forgetting(db, query, instants))
         _create_groups(db, query, instants)
         return _outputs(db, query, _changes(db, query, instants) if query.changes else "groups")
 
@@ -135,6 +138,19 @@ def _create_groups(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequen
     columns = ", ".join([*by, *calls, "make_timestamp(t) AS window_end"])
     groups = f"SELECT {columns} FROM ({_combinations(query)}) GROUP BY {', '.join(by)}"
     db.execute(f"CREATE TABLE groups AS SELECT * FROM ({groups}) WHERE {query.having or 'true'}")
+
+
+def _forgetting(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int]) -> str:
+    """The changes of a query that forgets groups; it reads one stream."""
+    (stream,) = (n for n, i in enumerate(query.inputs) if i.is_stream)
+    columns = [f"{k.sql} AS k{i}" for i, k in enumerate(query.keys)] + [f"__ts{stream} AS ts"]
+    for number, aggregate in enumerate(query.aggregates):
+        columns += (
+            _arguments(number, aggregate) if aggregate.input is None else _argument_names(number, aggregate)
+        )
+    rows = f"SELECT {', '.join(columns)} FROM {_inputs(query)} WHERE {_all(_predicates(query))}"
+    calls = [f"{_call(i, a)} AS a{i}" for i, a in enumerate(query.aggregates)]
+    return create_forgetting(db, query, rows, calls, max(instants, default=None))
 
 
 def _combinations(query: Query) -> str:

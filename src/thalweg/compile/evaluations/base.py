@@ -78,6 +78,7 @@ class Evaluation:
     it is taken only if settings name it. wants_merged: whether an aggregation set must have one row per columns and slot, so that it
     leaves as it entered. of_sets: whether all streams must be aggregated early. edges: the slots of an input that are read for some
     instants, where something was kept; None where all are. row_bytes: what a row that it keeps takes.
+    stands: whether groups are given at every instant at which they are there, not only at those at which something enters.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Evaluation:
     row_bytes: Callable[[Query], float] = group_bytes
     of_sets: bool = False
     edges: Callable[[Shape, int, Range], tuple[Range, ...]] | None = None
+    stands: bool = True
 
     @property
     def back(self) -> int:

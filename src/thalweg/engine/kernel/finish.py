@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.compile.landmarks import kept_sql, newest_sql, told_sql, totals_sql
 from thalweg.compile.results import changes_sql, groups_sql, last_groups_sql, members_sql, results_sql
 from thalweg.compile.retention import changes_id, needed
 from thalweg.engine.blame import blaming
@@ -104,7 +106,7 @@ class _Finish:
             for name in self.compiled.finished:
                 started, asked = time.perf_counter(), self.plan.query(name)
                 with blaming(self.plan.alike[name]):
-                    rows = self._changes(asked) if asked.changes else self._groups(asked)
+                    rows = self._finished(asked)
                 self.report.time(f"finish {name}", rows, time.perf_counter() - started)
 
     def _crew(self, crew: Crew) -> int:
@@ -119,6 +121,12 @@ class _Finish:
         return show_shared(
             self.task, self.report, self.plan, self.plan.join(crew.join).pool, table, crew.parts, "finish"
         )
+
+    def _finished(self, asked: Query) -> int:
+        if not asked.changes:
+            return self._groups(asked)
+        join = self.plan.join(self.plan.given_to(asked.name)[-1].nodes[0])
+        return self._changes(asked) if EVALUATIONS[join.evaluate].stands else self._gained(asked)
 
     def _partial(self, asked: Query) -> bool:
         """Offer what the joins of a query sent of the instants that each of them gives out, as `partial`; False where that is nothing."""
@@ -179,6 +187,25 @@ class _Finish:
         shown = self._show(asked, query(changes_sql(asked, sources, high)))
         self._keep(id, [query(last_groups_sql(asked, sources, high - 1))], high)
         return shown
+
+    def _gained(self, asked: Query) -> int:
+        """Groups that something enters, and no others: they never lose a row."""
+        id, shown = changes_id(self.plan, asked), 0
+        kept = moved = self.shelf.foreign(id, Cut((tuple(f'"k{i}"' for i in range(len(asked.keys))),)))
+        if self._partial(asked):
+            if last := [t for t in (*self.shelf.tables(id), *moved) if t.num_rows]:
+                self.offered.offer("last", renamed(stack(last), "slot", "i"))
+            self.offered.offer("totals", query(totals_sql(asked, bool(last))))
+            shown, kept = self._show(asked, query(told_sql(asked))), [*moved, query(kept_sql(asked))]
+        if id not in self._kept:
+            self._kept.add(id)
+            oldest = self.needed.get(id, HIGHEST)
+            self.shelf.keep(id, kept, oldest, lambda whole: self._newest(asked, whole))
+        return shown
+
+    def _newest(self, asked: Query, whole: pa.Table) -> pa.Table:
+        self.offered.offer("several", whole)
+        return query(newest_sql(asked, '"several"'))
 
     def _keep(self, id: str, groups: list[pa.Table], high: int) -> None:
         """Keep the groups of an instant: once, though queries that ask the same may be computed apart."""

@@ -187,7 +187,7 @@ class JoinWork:
             return 0
         slots = tuple(self._slots(shape, n) for n in shape.streams)
         there = [(*s, (final[0] - 1) * shape.step - 1) for s in slots] if goes_on else slots
-        alive = alive_instants(shape, [tuple(sorted(s)) for s in there], final)
+        alive = alive_instants(shape, [tuple(sorted(s)) for s in there], final) if evaluation.stands else []
         users = self.plan.users(join.id)
         shown = tuple(i for i in alive if any(is_emitted(e, i) for e in users))
         if turn.kept:
