@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg import Session
 from thalweg.api.sources import Given, source_of
 from thalweg.connectors.base import CHUNK_DDL, Source
 from thalweg.connectors.reading.naming import local_path
@@ -143,3 +144,29 @@ def test_a_source_that_has_nothing_gives_nothing(spark: Any, tmp_path: Path) -> 
         made.check(is_new=True)
         made.begin(whole=True)
         assert [v for batch in run(spark, made, tmp_path / type(given).__name__) for v in rows(batch)] == []
+
+
+def test_computed_columns_of_any_source_and_the_time_of_reading(spark: Any, tmp_path: Path) -> None:
+    """Sessions by times that are computed of numbers of tables and of a DataFrame, and one moment for what is read together."""
+    table = pa.table({"k": [1, 2, 1, 1], "ms": [0, 1_500, 4_000, 60_000]})
+    (tmp_path / "f").mkdir()
+    pq.write_table(table, tmp_path / "f" / "a.parquet")
+    frame = spark.readStream.schema("k long, ms long").parquet(str(tmp_path / "f"))
+    with Session(tmp_path / "run", spark=spark) as session:
+        session.stream("frame", frame, time="at", computed="at AS TIMESTAMP_MILLIS(ms)")
+        session.stream(
+            "tables", [table], columns="k BIGINT, ms BIGINT, at AS TIMESTAMP_MILLIS(ms)", time="at"
+        )
+        files = f"format = 'parquet', path = '{tmp_path}/f', time = 'read_at'"
+        session.sql(f"CREATE STREAM files (k BIGINT, read_at AS now()) WITH ({files})")
+        visits = [
+            session.query(f"SELECT k, COUNT(*) AS n, window_end FROM {name} GROUP BY k, SESSION '5 seconds'")
+            for name in ("frame", "tables")
+        ]
+        read = session.query("SELECT k, read_at FROM files")
+        session.run_available()
+        for query in visits:
+            found = sorted((r["k"], r["n"], r["window_end"].second) for r in query.results().to_pylist())
+            assert found == [(1, 2, 9), (2, 1, 6)]
+        assert read.results().num_rows == 4
+        assert len(set(read.results().column("read_at").to_pylist())) == 1
