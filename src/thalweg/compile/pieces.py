@@ -24,7 +24,25 @@ def merge_sql(node: Fragment | Derived, source: str, bounded: bool = True) -> st
 
 
 def together_sql(fragment: Fragment, source: str) -> str:
-    """Pieces of sessions that are less than the gap apart as one, in one pass over each key's pieces in order."""
+    """Pieces of sessions that are less than the gap apart as one. Keys whose pieces are all less than that apart from each other have one
+    session, and are aggregated by hash; those of other keys are put in order."""
+    if not fragment.keys:
+        return _ordered_sql(fragment, source)
+    keys, more = fragment.keys, [f"max({SLOT}) AS {SLOT}", *combined(fragment.parts)]
+    one = f'max({BEGIN}) < min({SLOT}) + {fragment.window.range} AS "__one"'
+    by_key = f"SELECT {', '.join([*keys, *more, one])}\nFROM pieces GROUP BY {places(len(keys))}"
+    same = " AND ".join(f"p.{k} IS NOT DISTINCT FROM o.{k}" for k in keys)
+    several = (
+        f'(SELECT p.* FROM pieces AS p SEMI JOIN (SELECT * FROM whole WHERE NOT "__one") AS o ON {same})'
+    )
+    return (
+        f"WITH pieces AS MATERIALIZED (SELECT * FROM {source}),\nwhole AS MATERIALIZED ({by_key})\n"
+        f'SELECT * EXCLUDE ("__one") FROM whole WHERE "__one"\nUNION ALL BY NAME {_ordered_sql(fragment, several)}'
+    )
+
+
+def _ordered_sql(fragment: Fragment, source: str) -> str:
+    """Pieces of sessions as one, in one pass over each key's pieces in order."""
     gap, keys = fragment.window.range, fragment.keys
     ordered = f"ORDER BY {BEGIN}, {SLOT}"
     before = f"({_over(keys, ordered)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
