@@ -3,8 +3,10 @@
 sweeps: every LAP and EAP plan at every point of figures 6 to 10 of the early-aggregation paper, predicted beside measured.
 stream-join: nested loops against hash, buckets and invalidation, figures 4 to 8 of the stream-join paper.
 incremental: snapshot, delta (IC), expiry (TC) and materialize (PC) against the length of the window, and a sliding MAX.
+wide: what an instant costs against the length of the window, figure 6(a). Only if it is asked for.
+free: queries drawn by a seed, and the free choice of a session beside all plans. Only if it is asked for.
 native: Spark's own stream-stream joins on the same files.
-The first three run the engine without Spark's scheduler; times are those of its steps as manifests have them, reading files
+All but native run the engine without Spark's scheduler; times are those of its steps as manifests have them, reading files
 left out, on one core. Result rows of all plans are compared with each other, on small points with the definition.
 """
 
@@ -16,12 +18,23 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks import join_incremental, join_native, join_plots, join_streams, join_sweeps, report
+from benchmarks import (
+    join_free,
+    join_incremental,
+    join_native,
+    join_plots,
+    join_streams,
+    join_sweeps,
+    join_wide,
+    report,
+)
 from benchmarks.data import ROOT
 from benchmarks.runner import workspace
 from thalweg.statistics.constants import join_constants
 
 PARTS = ("sweeps", "stream-join", "incremental", "native")
+APART = ("free", "wide")
+"""Parts that are run only if they are asked for."""
 
 
 def main(
@@ -41,12 +54,14 @@ def main(
     ] = "",
     json: Annotated[Path | None, typer.Option(help="write all figures to this file, as they come")] = None,
     plot: Annotated[Path, typer.Option(help="directory of the plots")] = ROOT / "results",
+    draws: Annotated[int, typer.Option(help="queries of part free")] = 20,
+    seed: Annotated[int, typer.Option(help="the first of their seeds")] = 1,
 ) -> None:
     """Plans of joins against each other, against the papers and against native Spark."""
     wanted = parts.split(",")
-    unknown = set(wanted) - set(PARTS)
-    if unknown:
-        raise typer.BadParameter(f"no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    parts_there = (*PARTS, *APART)
+    if unknown := set(wanted) - set(parts_there):
+        raise typer.BadParameter(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts_there)}")
     bench = Bench(quick, repeats or (1 if quick else 2), json, plot)
     with workspace("joins") as root:
         if "sweeps" in wanted:
@@ -55,6 +70,10 @@ def main(
             bench.stream_joins(root)
         if "incremental" in wanted:
             bench.incremental(root)
+        if "wide" in wanted:
+            bench.wide(root)
+        if "free" in wanted:
+            bench.free(root, draws, seed)
         if "native" in wanted:
             bench.native(root, timeout, only)
     bench.console.print(f"plots: {plot}", *([f"figures: {json}"] if json else []))
@@ -107,6 +126,18 @@ class Bench:
         join_incremental.show(figures, self.console)
         join_plots.incremental(figures, self.plot / "joins-incremental.png")
         self._done("incremental", join_incremental.as_data(figures), any(f.differs for f in figures))
+
+    def wide(self, root: Path) -> None:
+        """Sets of whole windows."""
+        figures = join_wide.measure(root, self.quick, self.console)
+        join_wide.show(figures, self.console)
+        self._done("wide", join_wide.as_data(figures), any(f.differs for f in figures))
+
+    def free(self, root: Path, draws: int, seed: int) -> None:
+        """The free choice of a session."""
+        figures = join_free.measure(root, draws, seed, self.console)
+        join_free.show(figures, self.console)
+        self._done("free", join_free.as_data(figures), any(f.differing for f in figures))
 
     def native(self, root: Path, timeout: float, only: str) -> None:
         """Against Spark alone."""

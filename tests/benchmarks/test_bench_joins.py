@@ -12,6 +12,7 @@ from benchmarks.join_check import Agreement, groups_agree, rows_agree
 from benchmarks.join_data import JoinFeed, files, place, rows_sql
 from benchmarks.join_engine import fingerprint, run_plan
 from benchmarks.join_figures import PlanFigures, PointFigures, kendall, summary
+from benchmarks.join_free import FreeFigures, drawn
 from benchmarks.join_native import Contest, Entrant
 from benchmarks.join_points import Given, Point, join_query
 from benchmarks.join_run import JoinOutcome, JoinRun, outcome_of
@@ -270,3 +271,21 @@ def test_one_run_compares_writes_and_plots(tmp_path: Path, monkeypatch: pytest.M
     assert {"joins-figure-6.png", "joins-stream-join.png", "joins-incremental.png"} <= {
         p.name for p in (tmp_path / "plots").iterdir()
     }
+
+
+def test_drawn_queries_are_the_same_for_the_same_seed():
+    assert [drawn(n) for n in range(5)] == [drawn(n) for n in range(5)]
+    assert len({drawn(n).query for n in range(20)}) > 10
+    one = drawn(3)
+    assert one.rows(0, 1).equals(one.rows(0, 1)) and not one.rows(0, 1).equals(one.rows(1, 1))
+
+
+def test_the_regret_of_a_free_choice():
+    plans = {"LAP snapshot": 300.0, "EAP11 snapshot": 100.0, "EAP11 wide": 120.0}
+    settled = FreeFigures(drawn(1), 150.0, plans, ("LAP snapshot", *["EAP11 wide"] * 8), None, ())
+    assert (settled.best, settled.first) == ("EAP11 snapshot", 3.0)
+    assert settled.regret == pytest.approx(1.2), (
+        "the plan that it has; what disturbed one of the runs decides nothing"
+    )
+    wavering = replace(settled, taken=("LAP snapshot",) * 6 + ("EAP11 wide",) * 3)
+    assert wavering.regret == pytest.approx(1.5)

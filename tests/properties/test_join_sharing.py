@@ -131,7 +131,7 @@ def test_one_takes_over_a_side_that_another_begins(tmp_path: Path) -> None:
     workload.check()
 
 
-@pytest.mark.parametrize("evaluate", ["expiry", "delta", "materialize"])
+@pytest.mark.parametrize("evaluate", ["expiry", "delta", "wide", "materialize"])
 def test_plans_that_never_give_out_an_instant(tmp_path: Path, evaluate: str) -> None:
     """Planned anew again and again before the next instant, no plan counts twice."""
     source = "a [RANGE 20 SECONDS], b [RANGE 20 SECONDS] WHERE a.k = b.k"
@@ -163,7 +163,7 @@ def test_a_batch_that_failed_forgets_no_query(tmp_path: Path) -> None:
     workload.check()
 
 
-@pytest.mark.parametrize("evaluate", ["snapshot", "expiry", "delta"])
+@pytest.mark.parametrize("evaluate", ["snapshot", "expiry", "delta", "wide"])
 def test_an_aggregation_set_without_end_stays_small(tmp_path: Path, evaluate: str) -> None:
     """Slots that every later instant has are one: rows by distinct columns, not by time."""
     source = "a [UNBOUNDED], b [RANGE 2 SECONDS] WHERE a.k = b.k"

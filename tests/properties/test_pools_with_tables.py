@@ -52,7 +52,7 @@ def run(root: Path, sharing: str, select: str, evaluate: str) -> tuple[LocalSess
 
 
 @pytest.mark.parametrize("select", SELECTS, ids=["rows", "aggregate", "lookup"])
-@pytest.mark.parametrize("evaluate", ["best", "expiry", "delta"])
+@pytest.mark.parametrize("evaluate", ["best", "expiry", "delta", "wide"])
 def test_together_as_apart(select: str, evaluate: str, tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"k": [0, 1, 2, 3, 3], "kind": [1, 1, 2, None, 3], "name": ["a", "b", "bb", "c", "d"]}),
