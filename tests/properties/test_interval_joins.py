@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import given
 from hypothesis import strategies as hs
 
@@ -105,3 +106,48 @@ def test_conditions_on_times_are_windows_enough(text: str, given_: Batches, part
                 files += [(name, str(p)) for p in write_batches(into, bound.streams[name], [table])]
             engine.batch(files)
         compare(engine.results(query), by_duckdb(text, given_))
+
+
+@hs.composite
+def attached(draw: Any) -> str:
+    """A SELECT of rows of one stream with, or without, partners of another one, in any of the ways in which that is written."""
+    on = draw(bounds(*draw(hs.permutations(NAMES[:2]))))
+    kind = draw(hs.sampled_from(["LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "EXISTS", "NOT EXISTS", "IN"]))
+    if kind in ("FULL JOIN",) or draw(hs.booleans()):
+        on = f"a.k = b.k AND {on}"
+    on += draw(hs.sampled_from(["", "", " AND a.v % 2 = 0", " AND b.v % 3 > 0", " AND a.v < b.v"]))
+    if kind.endswith("EXISTS"):
+        return f"SELECT v FROM a WHERE {kind} (SELECT 1 FROM b WHERE {on})"
+    if kind == "IN":
+        return f"SELECT v FROM a WHERE v >= 0 AND k IN (SELECT k FROM b WHERE {on})"
+    after = draw(hs.sampled_from(["", "", " WHERE b.v IS NULL", " WHERE a.v > 2 OR b.v > 2"]))
+    return f"SELECT a.v AS a_v, b.v AS b_v, COALESCE(a.k, b.k, 7) AS k FROM a {kind} b ON {on}{after}"
+
+
+def far(number: int) -> pa.Table:
+    """A row so late that nothing waits for partners any more, and too far from others to have one."""
+    times = pa.array([number * 1_000_000_000], pa.timestamp("us"))
+    return pa.table({"k": pa.array([None], pa.int64()), "v": pa.array([-1], pa.int64()), "at": times})
+
+
+@given(text=attached(), given_=batches(), partitions=hs.integers(1, 3))
+def test_rows_with_and_without_partners_are_those_of_duckdb(
+    text: str, given_: Batches, partitions: int
+) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        streams = "".join(STREAM.format(n, f"{root}/{n}", 2 * DELAY) for n in NAMES[:2])
+        bound = bind_statements(f"{streams} CREATE QUERY q AS {text}")
+        query = bound.queries["q"]
+        engine = LocalEngine(
+            Path(root) / "run", tuple(bound.streams.values()), (query,), planner_for(Config()), partitions
+        )
+        for number, batch in enumerate([*given_, {n: far(i + 1) for i, n in enumerate(NAMES[:2])}]):
+            files = []
+            for name in NAMES[:2]:
+                into = Path(root) / name / str(number)
+                files += [(name, str(p)) for p in write_batches(into, bound.streams[name], [batch[name]])]
+            engine.batch(files)
+        found = engine.results(query)
+        for name in (n for n in found.column_names if n in ("v", "a_v", "b_v")):
+            found = found.filter(pc.not_equal(pc.fill_null(found.column(name), 0), -1))
+        compare(found, by_duckdb(text, given_))
