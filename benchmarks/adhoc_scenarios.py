@@ -29,12 +29,12 @@ from rich.table import Table
 from benchmarks.adhoc import share, timed_planning
 from benchmarks.runner import workspace
 from benchmarks.sharing_feeds import Attributes
-from benchmarks.sharing_template import Asked
+from benchmarks.sharing_template import ATTRIBUTES, Asked
 from benchmarks.sharing_workloads import drawn, streams_of
 from thalweg.api.handle import QueryHandle
 from thalweg.api.session import Session
 from thalweg.testing.bound import bind_statements
-from thalweg.testing.feeds import placed_sql, write_batches
+from thalweg.testing.feeds import write_batches
 
 TICK, RATE = 0.25, 250
 """Seconds between files of a stream, and its rows a second."""
@@ -78,6 +78,13 @@ class Seen:
         return [f"{v:.0f}" for v in (*both, *parts, max(told[0] - sum(parts), 0.0))]
 
 
+def declared(number: int, root: Path) -> str:
+    """A stream of the template, of which a batch takes all files that there are."""
+    columns = ", ".join(f"a{i} INT" for i in range(ATTRIBUTES))
+    options = f"format = 'parquet', path = '{root}/s{number}', time = 'ts', watermark = '0 seconds'"
+    return f"CREATE STREAM s{number} ({columns}, ts TIMESTAMP) WITH ({options});"
+
+
 class Site:
     """A session on Spark over the streams of a template, its files and its queries."""
 
@@ -87,7 +94,7 @@ class Site:
         self.events = events or round(RATE * TICK) * len(numbers)
         self.feed = Attributes(numbers, self.events, RATE)
         self.session = Session(root / "run", master="local[2]", settings=dict(settings))
-        sql = placed_sql(self.feed.sql, root)
+        sql = "".join(declared(number, root) for number in numbers)
         self.streams = bind_statements(sql).streams
         self.session.sql(sql)
         for name in self.streams:
