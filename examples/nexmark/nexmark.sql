@@ -169,14 +169,14 @@ CREATE QUERY q4 AS
   ) Q
   GROUP BY Q.category, Q.window_end;
 
--- The first rows of groups, as they change at the end of each day: a row that is no longer among them comes again with `deleted`.
+-- The first rows of groups, word for word but for the windows of q9: a row that is no longer among them comes again with `deleted`.
 CREATE QUERY q18 AS
   SELECT auction, bidder, price, channel, url, dateTime, extra
   FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY bidder, auction ORDER BY dateTime DESC) AS rank_number FROM bid)
-  WHERE rank_number <= 1 EVERY 1 DAY;
+  WHERE rank_number <= 1;
 CREATE QUERY q19 AS
   SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS rank_number FROM bid)
-  WHERE rank_number <= 10 EVERY 1 DAY;
+  WHERE rank_number <= 10;
 CREATE QUERY q9 AS
   SELECT id, itemName, description, initialBid, reserve, dateTime, expires, seller, category, extra,
     auction, bidder, price, bid_dateTime, bid_extra
@@ -186,4 +186,4 @@ CREATE QUERY q9 AS
     FROM auction A [UNBOUNDED], bid B [UNBOUNDED]
     WHERE A.id = B.auction AND B.dateTime BETWEEN A.dateTime AND A.expires
   )
-  WHERE rownum <= 1 EVERY 1 DAY EMIT CHANGES;
+  WHERE rownum <= 1 EMIT CHANGES;

@@ -107,7 +107,9 @@ def check_history(catalog: Catalog, query: Query, ran: Mapping[str, Query], way:
 def check_ttl(query: Query) -> None:
     """Refuse to forget groups of what does not remember them for ever."""
     if query.ttl is None or (
-        query.accumulates and len(query.streams) == 1 == sum(i.is_stream for i in query.inputs)
+        query.accumulates
+        and not query.unnested
+        and len(query.streams) == 1 == sum(i.is_stream for i in query.inputs)
     ):
         return
     raise UsageError(

@@ -7,7 +7,7 @@ the newest of a group counts. With a ttl a group into which nothing enters for s
 
 from __future__ import annotations
 
-from thalweg.compile.results import fields_of, final_sql, lowered_parts
+from thalweg.compile.results import fields_of, final_sql, lowered_parts, rows_read, shown
 from thalweg.model.query import Query
 from thalweg.plan.core import core
 from thalweg.plan.sides import join_parts
@@ -47,19 +47,43 @@ def totals_sql(query: Query, has_last: bool) -> str:
 
 
 def told_sql(query: Query) -> str:
-    """What of `totals` is told: groups that are new or show something else than before, and a mark for those that HAVING shows no more."""
+    """What of `totals` is told."""
+    return final_sql(query, f"({_told_rows(query) if query.unnested else _told_groups(query)})")
+
+
+def _told_rows(query: Query) -> str:
+    """The rows that a group lists and did not list before, and a mark for those that it lists no more: of equal ones as many as there are
+    more, or less."""
+    keys, read = _keys(query), [_quoted(name) for name in sorted(rows_read(query))]
+    over = f'OVER (PARTITION BY {", ".join([*keys, _LIFE])} ORDER BY "i")'
+    lowered = ", ".join([*keys, _I, _NEW, _LIFE, *lowered_parts(query)])
+    entries = f'SELECT {lowered}, row_number() {over} AS "n", lead("i") {over} AS "next" FROM "totals"'
+    same = ", ".join([*keys, _LIFE, *read])
+    numbered = f'SELECT *, row_number() OVER (PARTITION BY {same}, "n") AS "copy" FROM {shown(query, f"({entries})")}'
+    along = f'OVER (PARTITION BY {same}, "copy" ORDER BY "n")'
+    seen = f'SELECT *, lag("n") {along} AS "before", lead("n") {along} AS "after" FROM ({numbered})'
+    fresh = '"new" AND ("before" IS NULL OR "before" <> "n" - 1)'
+    gone = '"next" IS NOT NULL AND ("after" IS NULL OR "after" <> "n" + 1)'
+    return (
+        f'WITH seen AS ({seen}) SELECT *, FALSE AS "deleted" FROM seen WHERE {fresh} '
+        f'UNION ALL BY NAME SELECT * REPLACE ("next" AS "i"), TRUE AS "deleted" FROM seen WHERE {gone}'
+    )
+
+
+def _told_groups(query: Query) -> str:
+    """Groups that are new or show something else than before, and a mark for those that HAVING shows no more."""
     keys, values = _keys(query), [f'"a{i}"' for i in range(len(query.aggregates))]
     over = f'OVER (PARTITION BY {", ".join([*keys, _LIFE])} ORDER BY "i")'
     lowered = ", ".join([*keys, _I, _NEW, _LIFE, *lowered_parts(query)])
-    shown = f"coalesce(({query.having}), FALSE)" if query.having else "TRUE"
+    chosen = f"coalesce(({query.having}), FALSE)" if query.having else "TRUE"
     told = (
-        f'SELECT *, {shown} AS "shown", {{{fields_of(query)}}} AS "o" FROM (SELECT {lowered} FROM "totals")'
+        f'SELECT *, {chosen} AS "shown", {{{fields_of(query)}}} AS "o" FROM (SELECT {lowered} FROM "totals")'
     )
     seen = f'SELECT *, lag("shown") {over} AS "stood", lag("o") {over} AS "was" FROM ({told})'
     changed = '"shown" AND ("stood" IS NOT TRUE OR "o" IS DISTINCT FROM "was") OR NOT "shown" AND "stood"'
     left = [f'CASE WHEN "shown" THEN {v} END AS {v}' for v in values]
     columns = ", ".join([*keys, *left, _I, 'NOT "shown" AS "deleted"'])
-    return final_sql(query, f'(SELECT {columns} FROM ({seen}) WHERE "new" AND ({changed}))')
+    return f'SELECT {columns} FROM ({seen}) WHERE "new" AND ({changed})'
 
 
 def newest_sql(query: Query, source: str) -> str:

@@ -88,8 +88,10 @@ def changes_sql(query: Query, sources: list[str], following: int) -> str:
 def _changed_rows(query: Query, sources: list[str], following: int) -> str:
     """The rows of groups that were not there at the instant before, and those that are gone: of equal ones as many as there are more, or
     less."""
-    read = frozenset().union(*(o.expr.columns for o in query.outputs)) - {"window_end", DELETED}
-    same = [*(f'"k{i}"' for i in range(len(query.keys))), *(identifier(name) for name in sorted(read))]
+    same = [
+        *(f'"k{i}"' for i in range(len(query.keys))),
+        *(identifier(name) for name in sorted(rows_read(query))),
+    ]
     names = ", ".join([*_kept_columns(query), '"i"'])
     rows = " UNION ALL BY NAME ".join(
         f'SELECT *, {str(s == "now").upper()} AS "live" FROM {shown(query, f"(SELECT {names} FROM {identifier(s)})")}'
@@ -104,6 +106,11 @@ def _changed_rows(query: Query, sources: list[str], following: int) -> str:
         f'WITH seen AS ({seen}) SELECT *, FALSE AS "deleted" FROM seen WHERE {fresh} '
         f'UNION ALL BY NAME SELECT * REPLACE ("i" + 1 AS "i"), TRUE AS "deleted" FROM seen WHERE {gone}'
     )
+
+
+def rows_read(query: Query) -> frozenset[str]:
+    """What SELECT reads of the rows that groups list."""
+    return frozenset[str]().union(*(o.expr.columns for o in query.outputs)) - {"window_end", DELETED}
 
 
 _AT, _N = '"i"', '"n"'

@@ -276,7 +276,7 @@ class Query:
         """Whether groups are told where they change, and never lose a row: so they change only at instants at which rows come."""
         endless = all(i.kind in (UNBOUNDED, STATIC) for i in self.inputs)
         timed = self.having is not None and "window_end" in self.having.columns
-        return self.changes and endless and not (timed or self.unnested or self.attached)
+        return self.changes and endless and not (timed or self.attached)
 
     @property
     def unites(self) -> bool:
