@@ -82,6 +82,8 @@ def arrow_type(name: str) -> pa.DataType:
     >>> arrow_type("DECIMAL(10,2)")
     Decimal128Type(decimal128(10, 2))
     """
+    if name.endswith("[]"):
+        return pa.list_(arrow_type(name.removesuffix("[]")))
     if name.startswith("DECIMAL("):
         precision, scale = name[len("DECIMAL(") : -1].split(",")
         return pa.decimal128(int(precision), int(scale))

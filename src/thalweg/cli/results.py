@@ -15,6 +15,7 @@ from thalweg.api.results import empty_results, files_of
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
 from thalweg.errors import UsageError
+from thalweg.service.encoding import flat
 from thalweg.state import lives
 from thalweg.state.directory import Directory
 from thalweg.state.history import latest_at
@@ -69,7 +70,7 @@ def _table(rows: pa.Table, is_first: bool) -> None:
 
 
 def _csv(rows: pa.Table, is_first: bool) -> None:
-    pyarrow.csv.write_csv(rows, sys.stdout.buffer, pyarrow.csv.WriteOptions(include_header=is_first))
+    pyarrow.csv.write_csv(flat(rows), sys.stdout.buffer, pyarrow.csv.WriteOptions(include_header=is_first))
 
 
 def _json(rows: pa.Table, is_first: bool) -> None:

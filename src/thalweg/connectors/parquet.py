@@ -92,6 +92,8 @@ def with_zone(table: pa.Table) -> pa.Table:
 def _zoned(type_: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(type_):
         return pa.struct([pa.field(f.name, _zoned(f.type)) for f in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(_zoned(type_.value_type))
     return pa.timestamp("us", "UTC") if type_ == pa.timestamp("us") else type_
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from thalweg.expr.nodes import Expr
 from thalweg.model import first_rows
+from thalweg.model.collected import BAG, BITS, TIMED, most_frequent, sorted_by_time
+from thalweg.model.pairs import PAIRS, correlation, covariance
 from thalweg.model.parts import (
     COUNT,
     HALF,
@@ -32,6 +34,7 @@ from thalweg.model.parts import (
     same,
 )
 from thalweg.model.query import Aggregate
+from thalweg.model.sketches import counts, distinct_estimate, least, quantile
 
 TIME = '"__time"'
 """The event time of a row in microseconds."""
@@ -44,7 +47,7 @@ class AggregateFunction:
     overlap_safe: combining overlapping pieces gives the same result (MIN, MAX, sets).
     holistic: parts have no bounded size, they hold the rows' values.
     numeric: arguments must be numbers.
-    made: parts that depend on the constants of a call, in place of `parts`.
+    made: parts that depend on the constants of a call, in place of `parts`; on the first `shaping` of them, where not on all.
     wide: the name of the same function of numbers whose sum no number may hold.
     """
 
@@ -58,6 +61,7 @@ class AggregateFunction:
     params: int = 0
     wide: str | None = None
     made: Callable[[tuple[str, ...]], tuple[Part, ...]] | None = None
+    shaping: int | None = None
 
     @property
     def invertible(self) -> bool:
@@ -206,6 +210,33 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
         params=1,
     ),
     AggregateFunction(
+        "APPROX_COUNT_DISTINCT",
+        1,
+        (),
+        distinct_estimate,
+        overlap_safe=True,
+        params=1,
+        made=least,
+        shaping=1,
+    ),
+    AggregateFunction("APPROX_PERCENTILE", 1, (), quantile, numeric=True, params=2, made=counts, shaping=1),
+    AggregateFunction("COLLECT_LIST", 1, (TIMED,), sorted_by_time, holistic=True),
+    AggregateFunction(
+        "COLLECT_SET",
+        1,
+        (SET,),
+        lambda p, t, a: f"coalesce(list_sort({p[0]}), [])",
+        overlap_safe=True,
+        holistic=True,
+    ),
+    AggregateFunction("MODE", 1, (BAG,), most_frequent, holistic=True),
+    AggregateFunction("BIT_AND", 1, (same("bit_and"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BIT_OR", 1, (same("bit_or"),), lambda p, t, a: p[0], overlap_safe=True),
+    AggregateFunction("BIT_XOR", 1, (BITS,), lambda p, t, a: p[0]),
+    AggregateFunction("COVAR_POP", 2, (PAIRS,), covariance("n"), numeric=True),
+    AggregateFunction("COVAR_SAMP", 2, (PAIRS,), covariance("n - 1"), numeric=True),
+    AggregateFunction("CORR", 2, (PAIRS,), correlation, numeric=True),
+    AggregateFunction(
         "FIRST_ROWS", 0, (), lambda p, t, a: first_rows.asked_by(a).lower(p[0], len(t)), made=_first_rows
     ),
 )
@@ -269,8 +300,10 @@ class PartWords:
 
 def part_columns(aggregate: Aggregate) -> tuple[PartColumn, ...]:
     """The partial-aggregate columns that a call needs, each of the first function that has it."""
-    if AGGREGATES[aggregate.function].made is not None:
-        return tuple(PartColumn(aggregate, place) for place in range(len(_parts(aggregate))))
+    made, shaping = AGGREGATES[aggregate.function].made, AGGREGATES[aggregate.function].shaping
+    if made is not None:
+        shaped = replace(aggregate, params=aggregate.params[:shaping])
+        return tuple(PartColumn(shaped, place) for place in range(len(_parts(shaped))))
     return tuple(
         PartColumn(Aggregate(function, aggregate.args, aggregate.where), place)
         for function, place in map(_OWNERS.__getitem__, AGGREGATES[aggregate.function].parts)

@@ -23,6 +23,11 @@ class Call:
     where: str | None = None
     types: tuple[str, ...] = ()
 
+    @property
+    def complete(self) -> str:
+        """That no argument is NULL."""
+        return " AND ".join(f"{a} IS NOT NULL" for a in self.args)
+
     def of(self, function: str, inner: str, only: str | None = None) -> str:
         """An aggregate over the rows that satisfy the FILTER and `only`."""
         conditions = [f"({c})" for c in (self.where, only) if c]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
@@ -24,6 +25,8 @@ def plain_rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_list(column.type):
+        return [_plain(pa.chunked_array([v.values])) if v.is_valid else None for v in column]
     values: list[Any] = _as_text(pa.chunked_array(column.chunks, column.type)).to_pylist()
     if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column.drop_null())).as_py():
         return [v if v is None or isfinite(v) else _NAMES.get(str(v), "NaN") for v in values]
@@ -53,10 +56,20 @@ def columns_data(columns: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "type": kind} for name, kind in columns.items()]
 
 
+def flat(table: pa.Table) -> pa.Table:
+    """Rows as CSV can have them: the fields of a window as columns, lists as JSON."""
+    plain = table.flatten()
+    for number, field in enumerate(plain.schema):
+        if pa.types.is_list(field.type):
+            texts = [None if v is None else json.dumps(v) for v in _plain(plain.column(number))]
+            plain = plain.set_column(number, field.name, pa.array(texts, pa.string()))
+    return plain
+
+
 def as_csv(table: pa.Table) -> Encoded:
-    """Comma-separated values under a header; a window is two columns."""
+    """Comma-separated values under a header; a window is two columns, a list its JSON."""
     made = io.BytesIO()
-    pyarrow.csv.write_csv(table.flatten(), made)
+    pyarrow.csv.write_csv(flat(table), made)
     return "text/csv; charset=utf-8", made.getvalue()
 
 

@@ -9,10 +9,11 @@ from decimal import Decimal
 from sqlglot import exp
 
 from thalweg.expr.nodes import NULL, TRUE, Column, Expr, is_constant
-from thalweg.expr.types import is_numeric
+from thalweg.expr.types import is_integer, is_numeric
 from thalweg.expr.typing import Typing
 from thalweg.model.aggregates import AGGREGATES, AggregateFunction, is_wide, lowered, part_columns
 from thalweg.model.query import Aggregate
+from thalweg.model.sketches import hashes_for
 from thalweg.sql.builder import Builder, is_star, unwrapped
 from thalweg.sql.nodes import Convert
 from thalweg.sql.source import placed
@@ -25,12 +26,13 @@ NAMES = {
     "MIN_BY": "MIN_BY", "ARG_MIN": "MIN_BY", "MAX_BY": "MAX_BY", "ARG_MAX": "MAX_BY",
     "FIRST": "FIRST", "FIRST_VALUE": "FIRST", "LAST": "LAST", "LAST_VALUE": "LAST",
     "MEDIAN": "MEDIAN", "PERCENTILE": "PERCENTILE", "PERCENTILE_CONT": "PERCENTILE", "COUNT_IF": "COUNT_ROWS",
+    "APPROX_COUNT_DISTINCT": "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE": "APPROX_PERCENTILE", "PERCENTILE_APPROX": "APPROX_PERCENTILE",
+    "COLLECT_LIST": "COLLECT_LIST", "ARRAY_AGG": "COLLECT_LIST", "COLLECT_SET": "COLLECT_SET", "ANY_VALUE": "MIN", "MODE": "MODE",
+    "BIT_AND": "BIT_AND", "BIT_OR": "BIT_OR", "BIT_XOR": "BIT_XOR", "CORR": "CORR", "COVAR_POP": "COVAR_POP", "COVAR_SAMP": "COVAR_SAMP",
 }  # fmt: skip
 UNSUPPORTED = frozenset({
-    "ANY_VALUE", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE", "PERCENTILE_APPROX", "PERCENTILE_DISC", "ARRAY_AGG",
-    "COLLECT_LIST", "COLLECT_SET", "BIT_AND", "BIT_OR", "BIT_XOR", "CORR", "COVAR_POP", "COVAR_SAMP", "GROUPING",
-    "GROUPING_ID", "HISTOGRAM_NUMERIC", "KURTOSIS", "SKEWNESS", "LISTAGG", "STRING_AGG", "MODE", "REGR_COUNT", "REGR_SLOPE",
-    "REGR_INTERCEPT", "REGR_R2", "TRY_SUM", "TRY_AVG",
+    "APPROX_TOP_K", "GROUPING", "GROUPING_ID", "HISTOGRAM_NUMERIC", "KURTOSIS", "LISTAGG", "PERCENTILE_DISC", "REGR_COUNT",
+    "REGR_INTERCEPT", "REGR_R2", "REGR_SLOPE", "SKEWNESS", "STRING_AGG", "TRY_AVG", "TRY_SUM",
 })  # fmt: skip
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
@@ -71,14 +73,13 @@ def bind_aggregate(builder: Builder, node: exp.Expr) -> Aggregate:
     """The aggregate that a call asks for; `builder` builds its arguments over the rows."""
     call = _taken_apart(builder, node)
     if call.name in UNSUPPORTED:
-        hint = {"ANY_VALUE": "use FIRST(x)", "APPROX_COUNT_DISTINCT": "use COUNT(DISTINCT x)"}.get(
-            call.name, "thalweg help aggregates lists those that there are"
-        )
+        hint = "thalweg help aggregates lists those that there are"
         raise builder.source.at(node, f"{call.name} is not supported", hint)
+    if call.distinct and call.name in ("ARRAY_AGG", "COLLECT_LIST"):
+        call = replace(call, name="COLLECT_SET", distinct=False)
     if call.distinct and call.name != "COUNT":
-        raise builder.source.at(
-            node, f"{call.name}(DISTINCT ...) is not supported", "only COUNT takes DISTINCT"
-        )
+        hint = "COUNT and ARRAY_AGG take DISTINCT"
+        raise builder.source.at(node, f"{call.name}(DISTINCT ...) is not supported", hint)
     if call.order is not None and call.name != "PERCENTILE_CONT":
         raise builder.source.at(call.order, f"WITHIN GROUP of {call.name} is not supported")
     return _BUILDERS.get(call.name, _simple)(builder, call)
@@ -200,6 +201,47 @@ def _at_fraction(builder: Builder, call: CallSyntax, value: exp.Expr, fraction: 
     )
 
 
+def _approx_count_distinct(builder: Builder, call: CallSyntax) -> Aggregate:
+    value, deviation = _with_constant(builder, call, Decimal("0.05"))
+    if not Decimal("0.005") <= deviation <= Decimal("0.39"):
+        hint = "use COUNT(DISTINCT x) for the exact number"
+        raise builder.source.at(call.args[1], "the relative deviation must be from 0.005 to 0.39", hint)
+    return _sized(builder, call, value, (str(hashes_for(float(deviation))),))
+
+
+def _approx_percentile(builder: Builder, call: CallSyntax) -> Aggregate:
+    if len(call.args) < 2:
+        _check_count(builder, call, 2)
+    fraction = f"{_fraction(builder, call.args[1]).normalize():f}"
+    value, values = _with_constant(
+        builder, replace(call, args=(call.args[0], *call.args[2:])), Decimal(10_000)
+    )
+    if not 16 <= values <= 1_000_000 or values % 1:
+        hint = "use PERCENTILE(x, p) for the exact one"
+        raise builder.source.at(call.args[2], "the accuracy must be a whole number from 16 to 1000000", hint)
+    return _sized(builder, call, value, (str(int(values)), fraction))
+
+
+def _with_constant(builder: Builder, call: CallSyntax, default: Decimal) -> tuple[exp.Expr, Decimal]:
+    """What an aggregate is of, and the number that may stand after it."""
+    if len(call.args) != 2:
+        _check_count(builder, call, 1)
+        return call.args[0], default
+    inner = unwrapped(call.args[1])
+    if not isinstance(inner, exp.Literal) or inner.is_string or len(inner.name) > 20:
+        raise builder.source.at(
+            call.args[1], f"this of {call.name} must be a constant number", "write it out"
+        )
+    return call.args[0], Decimal(inner.name)
+
+
+def _sized(builder: Builder, call: CallSyntax, value: exp.Expr, params: tuple[str, ...]) -> Aggregate:
+    function = AGGREGATES[NAMES[call.name]]
+    return Aggregate(
+        function.name, (_argument(builder, value, call, function),), _where(builder, call), params
+    )
+
+
 def _fraction(builder: Builder, node: exp.Expr) -> Decimal:
     inner = unwrapped(node)
     if (
@@ -235,6 +277,8 @@ def _argument(builder: Builder, node: exp.Expr, call: CallSyntax, function: Aggr
         raise builder.source.at(
             node, f"{call.name} takes a condition, not {type_}", "compare the argument with something"
         )
+    if function.name.startswith("BIT_") and not is_integer(type_):
+        raise builder.source.at(node, f"{call.name} takes whole numbers, not {type_}", "CAST it to BIGINT")
     return tree
 
 
@@ -254,4 +298,7 @@ _BUILDERS: dict[str, Callable[[Builder, CallSyntax], Aggregate]] = {
     "LAST_VALUE": _first_or_last,
     "PERCENTILE": _percentile,
     "PERCENTILE_CONT": _percentile_cont,
+    "APPROX_COUNT_DISTINCT": _approx_count_distinct,
+    "APPROX_PERCENTILE": _approx_percentile,
+    "PERCENTILE_APPROX": _approx_percentile,
 }

@@ -17,7 +17,11 @@ from thalweg.sql.results import Results, checked_result, output_name
 
 WINDOW_END = Column("window_end", "TIMESTAMP")
 WINDOW_HINT = "write [RANGE ...] after the stream in FROM, and EVERY at the end"
-_BY = {"FIRST": "MIN_BY", "LAST": "MAX_BY"}
+_BY = {
+    "FIRST": "MIN_BY(x, {})",
+    "LAST": "MAX_BY(x, {})",
+    "COLLECT_LIST": "COLLECT_SET(x), which has an order of its own",
+}
 
 
 class JoinResults(Results[QueryAggregate]):
@@ -34,9 +38,8 @@ class JoinResults(Results[QueryAggregate]):
         if call.function in _BY:
             time = next(f"{i.alias}.{i.origin.time}" for i in rows.inputs if isinstance(i.origin, Stream))
             where = "over a join" if len(rows.inputs) > 1 else "without a window in GROUP BY"
-            raise rows.source.at(
-                node, f"{call.function} {where} is not supported", f"use {_BY[call.function]}(x, {time})"
-            )
+            hint = f"use {_BY[call.function].format(time)}"
+            raise rows.source.at(node, f"{call.function} {where} is not supported", hint)
         type_, read = aggregate_type(call, rows.typing), rows.read(*call.exprs)
         inputs = {c.input for c in read}
         if len(inputs) != 1 or inputs & rows.nullable:

@@ -126,7 +126,9 @@ def _expr(key: Expr | Term) -> Expr:
 def checked_result(scope: Scope, node: exp.Expr, expr: Expr) -> Expr:
     """A result, if result files can have one of its type."""
     type_ = expr.type
-    if type_ in SUPPORTED or type_.startswith(("DECIMAL(", "STRUCT(")) or type_ == NULL:
+    if _is_plain(type_) or type_.startswith("STRUCT(") or type_ == NULL:
+        return expr
+    if type_.endswith("[]") and _is_plain(type_.removesuffix("[]")):
         return expr
     hint = (
         "subtract unix_micros(...) of both"
@@ -134,6 +136,10 @@ def checked_result(scope: Scope, node: exp.Expr, expr: Expr) -> Expr:
         else TYPES_HINT.replace("use", "CAST it to")
     )
     raise scope.source.at(node, f"a result can't be of the type {type_}", hint)
+
+
+def _is_plain(type_: str) -> bool:
+    return type_ in SUPPORTED or type_.startswith("DECIMAL(")
 
 
 def output_name(scope: Scope, node: exp.Expr) -> str:

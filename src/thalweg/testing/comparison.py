@@ -107,6 +107,12 @@ def _values(column: pa.ChunkedArray, as_float: bool) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us"))
     values: list[Any] = column.to_pylist()
+    if pa.types.is_list(column.type):
+        inner = _is_float(column.type.value_type)
+        if pa.types.is_timestamp(column.type.value_type):
+            column = column.cast(pa.list_(pa.timestamp("us")))
+            values = column.to_pylist()
+        return [None if v is None else tuple(map(_plain_float, v) if inner else v) for v in values]
     return [_plain_float(v) for v in values] if as_float else values
 
 

@@ -161,7 +161,7 @@ def _aggregates(inputs: Sequence[Input], exact: bool) -> SearchStrategy[str]:
         st.just("COUNT(*)"),
         st.builds(
             str.format,
-            st.sampled_from(["COUNT({})", "COUNT(DISTINCT {})", "MIN({})", "MAX({})"]),
+            st.sampled_from(["COUNT({})", "COUNT(DISTINCT {})", "MIN({})", "MAX({})", *_SETS]),
             st.sampled_from(columns),
         ),
         st.sampled_from([f"SUM({n})" for n in numbers]),
@@ -174,6 +174,7 @@ def _aggregates(inputs: Sequence[Input], exact: bool) -> SearchStrategy[str]:
         ),
         _pairs(inputs, _SPANNING),
         _pairs(inputs, _SPANNING),
+        _pairs(inputs, _BOUNDED),
     ]
     families += (
         [] if exact else [st.builds(str.format, st.sampled_from(_ROUNDING), st.sampled_from(rounding))] * 3
@@ -181,11 +182,23 @@ def _aggregates(inputs: Sequence[Input], exact: bool) -> SearchStrategy[str]:
     families += (
         []
         if exact
-        else [_pairs(inputs, ["SUM({l}.d * {r}.x)", "AVG({l}.x * {r}.x)", "VAR_POP({l}.x - {r}.d)"])]
+        else [
+            _pairs(
+                inputs,
+                [
+                    "SUM({l}.d * {r}.x)",
+                    "AVG({l}.x * {r}.x)",
+                    "VAR_POP({l}.x - {r}.d)",
+                    "COVAR_POP({l}.x, {r}.j)",
+                    "COVAR_SAMP({l}.x, {l}.j)",
+                ],
+            )
+        ]
     )
     return _any_of(families)
 
 
+_SETS = ["APPROX_COUNT_DISTINCT({}, 0.39)", "COLLECT_SET({})", "MODE({})"]
 _ROUNDING = [
     "AVG({})",
     "SUM({})",
@@ -195,6 +208,12 @@ _ROUNDING = [
     "STDDEV_SAMP({})",
     "STDDEV_POP({})",
     "PERCENTILE({}, 0.25)",
+]
+_BOUNDED = [
+    "APPROX_PERCENTILE({l}.x + {r}.x, 0.5, 16)",
+    "APPROX_PERCENTILE({l}.x, 0.9)",
+    "BIT_XOR({l}.x)",
+    "BIT_OR({r}.x)",
 ]
 _SPANNING = [
     "SUM({l}.x * {r}.x)",

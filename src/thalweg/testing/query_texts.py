@@ -140,12 +140,34 @@ def _aggregates(source: Source) -> SearchStrategy[str]:
     families += (
         [st.builds(str.format, st.sampled_from(_OF_NUMBERS), st.sampled_from(numbers))] * 4 if numbers else []
     )
+    if numbers:
+        families.append(st.builds(str.format, st.sampled_from(_OF_TWO), *[st.sampled_from(numbers)] * 2))
+    if whole := _integers(source):
+        families.append(st.builds(str.format, st.sampled_from(_OF_WHOLE), st.sampled_from(whole)))
     families += [st.sampled_from([f"SUM({x})", f"AVG({x})"]) for x in _huge(source)]
     return _any_of(families)
 
 
-_OF_ANY = ["COUNT({})", "COUNT(DISTINCT {})", "MIN({})", "MAX({})", "FIRST({})", "LAST({})"]
+_OF_ANY = [
+    "COUNT({})",
+    "COUNT(DISTINCT {})",
+    "MIN({})",
+    "MAX({})",
+    "FIRST({})",
+    "LAST({})",
+    "MODE({})",
+    "ANY_VALUE({})",
+]
+_OF_ANY += [
+    "APPROX_COUNT_DISTINCT({})",
+    "APPROX_COUNT_DISTINCT({}, 0.39)",
+    "COLLECT_LIST({})",
+    "COLLECT_SET({})",
+]
+_OF_TWO = ["COVAR_POP({}, {})", "COVAR_SAMP({}, {})"]
+_OF_WHOLE = ["BIT_AND({})", "BIT_OR({})", "BIT_XOR({})"]
 _OF_NUMBERS = ["SUM({})", "AVG({})", "MEDIAN({})", "PERCENTILE({}, 0.25)", "PERCENTILE({}, 1)"]
+_OF_NUMBERS += ["APPROX_PERCENTILE({}, 0.5)", "PERCENTILE_APPROX({}, 0.9, 16)"]
 _OF_NUMBERS += ["VAR_POP({})", "VAR_SAMP({})", "STDDEV_POP({})", "STDDEV_SAMP({})"]
 
 

@@ -80,7 +80,7 @@ BAD = [
     (f"SELECT SUM(channel) FROM bid {W}", "SUM takes numbers, not VARCHAR", "channel", "CAST the argument to a number"),
     (f"SELECT avg(at) FROM bid {W}", "AVG takes numbers, not TIMESTAMP", "at", "CAST the argument"),
     (f"SELECT BOOL_AND(price) FROM bid {W}", "BOOL_AND takes a condition, not BIGINT", "price", "compare the argument"),
-    (f"SELECT SUM(DISTINCT price) FROM bid {W}", "SUM(DISTINCT ...) is not supported", "SUM(DISTINCT price)", "only COUNT takes DISTINCT"),
+    (f"SELECT SUM(DISTINCT price) FROM bid {W}", "SUM(DISTINCT ...) is not supported", "SUM(DISTINCT price)", "COUNT and ARRAY_AGG take DISTINCT"),
     (f"SELECT COUNT(DISTINCT price, *) FROM bid {W}", "COUNT(DISTINCT *) has no meaning", "COUNT(DISTINCT price, *)", "name the columns"),
     (f"SELECT COUNT() FROM bid {W}", "COUNT takes 1 argument, not 0", "COUNT()", None),
     (f"SELECT COUNT(DISTINCT *) FROM bid {W}", "COUNT(*) has no meaning", "COUNT(DISTINCT *)", "name a column"),
@@ -89,7 +89,7 @@ BAD = [
     (f"SELECT percentile(x, 2) FROM bid {W}", "the fraction must be a constant from 0 to 1", "2", "write a number like 0.95"),
     (f"SELECT percentile(x, n) FROM bid {W}", "the fraction must be a constant from 0 to 1", "n", "write a number like 0.95"),
     (f"SELECT percentile_cont(0.5) FROM bid {W}", "PERCENTILE_CONT takes a fraction and one order", "percentile_cont(0.5)", "write PERCENTILE_CONT"),
-    (f"SELECT collect_list(x) FROM bid {W}", "COLLECT_LIST is not supported", "collect_list(x)", None),
+    (f"SELECT kurtosis(x) FROM bid {W}", "KURTOSIS is not supported", "kurtosis(x)", None),
     (f"SELECT SUM(price) FILTER (WHERE x) FROM bid {W}", "expected a condition, not DOUBLE", "x", "compare it with something"),
     # types
     (f"SELECT auction FROM bid WHERE price {W}", "expected a condition, not BIGINT", "price", "compare it with something"),
