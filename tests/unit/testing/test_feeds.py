@@ -79,7 +79,7 @@ def test_statement() -> None:
     text = stream_sql(Stream("s", (Column("k", "VARCHAR"), Column("it's", "TIMESTAMP")), "it's", 2_000_000))
     assert (
         text
-        == r"CREATE STREAM s (`k` STRING, `it's` TIMESTAMP) WITH (time = 'it\'s', watermark = '2 seconds')"
+        == r"CREATE STREAM s (`k` STRING, `it's` TIMESTAMP) WITH (time = 'it\'s', watermark = '2 seconds');"
     )
 
 
