@@ -15,6 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from thalweg.expr.types import TYPES_HINT, type_name
+from thalweg.sql.grouping_sets import each_set
 from thalweg.sql.nodes import Convert, Misparse, StreamWindow
 from thalweg.sql.places import PlacedParser, noted
 from thalweg.sql.table_functions import TableFunctionSyntax
@@ -227,7 +228,7 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
                     self._set_once(this, "emit", self._parse_emit)
                 else:
                     break
-        return this
+        return each_set(this) if isinstance(this, exp.Select) else this
 
     def _set_once(self, query: exp.Query, key: str, parse: Callable[[], exp.Expr]) -> None:
         first = self._curr

@@ -15,8 +15,12 @@ _SESSIONS = ("SESSION", "SESSION_WINDOW")
 _KEYWORDS = {"TUMBLE", "HOP", "SESSION"}
 _FUNCTIONS = {*_KEYWORDS, "WINDOW", "SESSION_WINDOW", "TUMBLINGWINDOW", "HOPPINGWINDOW"}
 _UNSUPPORTED = {"SESSIONWINDOW", "SLIDINGWINDOW", "SNAPSHOTWINDOW", "CUMULATE"}
-ONE_GROUPING = "write a query for each grouping; they share their work"
-_GROUPINGS = {"CUBE", "ROLLUP", "GROUPING SETS"}
+AS_CALL = "write ROLLUP(...) or CUBE(...) in GROUP BY, and the window beside it"
+_GROUPINGS: dict[str, type[exp.Expr]] = {
+    "CUBE": exp.Cube,
+    "ROLLUP": exp.Rollup,
+    "GROUPING SETS": exp.GroupingSets,
+}
 _AZURE_PARTS = {"DURATION": "range", "HOP": "slide", "OFFSET": "offset"}
 _GIVEN = {
     "TUMBLE": ("range", "offset"),
@@ -116,7 +120,7 @@ class WindowSyntax(Parser):
             raise Misparse(
                 f"WITH {self._next.text.upper()} is not supported",
                 (self._curr.start, self._next.end + 1),
-                ONE_GROUPING,
+                AS_CALL,
             )
         group = self.expression(exp.Group(expressions=items))
         group.meta["span"] = (start, self._prev.end + 1)
@@ -125,10 +129,32 @@ class WindowSyntax(Parser):
     def _parse_group_item(self) -> exp.Expr | None:
         word = self._curr.text.upper() if self._curr and self._curr.token_type != TokenType.IDENTIFIER else ""
         if word in _GROUPINGS and self._next.token_type == TokenType.L_PAREN:
-            raise Misparse(f"{word} is not supported", (self._curr.start, self._curr.end + 1), ONE_GROUPING)
+            return self._parse_sets_of_keys(_GROUPINGS[word])
         if word == "WINDOWS" and self._next.token_type == TokenType.L_PAREN:
             return self._parse_window_set()
         return self._parse_window_item() or self._parse_disjunction()
+
+    def _parse_sets_of_keys(self, kind: type[exp.Expr]) -> exp.Expr:
+        """`ROLLUP(a, b)`, `CUBE(a, (b, c))`, `GROUPING SETS ((a, b), a, ())`."""
+        first = self._curr
+        self._advance(2)
+        items = self._parse_csv(self._parse_set_of_keys)
+        if not items:
+            self.expected("a grouping key")
+        self._match_r_paren()
+        node = kind(expressions=items)
+        node.meta["span"] = (first.start, self._prev.end + 1)
+        return node
+
+    def _parse_set_of_keys(self) -> exp.Expr | None:
+        if (
+            self._curr
+            and self._curr.token_type == TokenType.L_PAREN
+            and self._next.token_type == TokenType.R_PAREN
+        ):
+            self._advance(2)
+            return exp.Tuple(expressions=[])
+        return self._parse_group_item()
 
     def _parse_window_set(self) -> exp.Expr:
         first = self._curr

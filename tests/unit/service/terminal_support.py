@@ -25,7 +25,7 @@ class Terminal(fdspawn):  # type: ignore[misc]
         termios.tcsetwinsize(theirs, SIZE)
         thalweg = str(Path(sys.executable).with_name("thalweg"))
         self.process = subprocess.Popen(
-            ["setsid", "--ctty", thalweg, *args],
+            ["setsid", "--ctty", "env", "--default-signal=INT", thalweg, *args],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

@@ -32,5 +32,5 @@ def test_what_is_refused() -> None:
     )
     assert (
         failure("SELECT SUM(DISTINCT price, n) AS n FROM bid GROUP BY TUMBLE '1 minute'").hint
-        == "only COUNT takes DISTINCT"
+        == "COUNT and ARRAY_AGG take DISTINCT"
     )

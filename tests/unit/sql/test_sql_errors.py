@@ -48,9 +48,10 @@ BAD = [
     ("SELECT auction FROM bid GROUP BY zzz, TUMBLE '1 minute'", "unknown column zzz", "zzz", "columns of bid are"),
     ("SELECT auction FROM bid GROUP BY SUM(price), TUMBLE '1 minute'", "an aggregate can't stand in GROUP BY", "SUM(price)", "group by the argument"),
     ("SELECT SUM(price) AS s FROM bid GROUP BY s, TUMBLE '1 minute'", "an aggregate can't stand in GROUP BY", "SUM(price)", "group by the argument"),
-    ("SELECT auction FROM bid GROUP BY ROLLUP(auction), TUMBLE '1 minute'", "ROLLUP is not supported", "ROLLUP", None),
+    ("SELECT auction FROM bid GROUP BY ROLLUP(auction)", "a union of changes is not supported", "auction FROM bid GROUP BY ROLLUP(auction)", None),
+    ("SELECT GROUPING(price) FROM bid GROUP BY ROLLUP(auction), TUMBLE '1 minute'", "GROUPING is of what is in GROUPING SETS, ROLLUP or CUBE", "price", "name one of these keys"),
+    ("SELECT auction FROM bid GROUP BY CUBE(1, 2, 3, 4, 5, 6, 7), TUMBLE '1 minute'", "these are 128 sets of keys, and 64 are the most", "GROUP BY CUBE(1, 2, 3, 4, 5, 6, 7), TUMBLE '1 minute'", "write the sets that are needed"),
     ("SELECT auction FROM bid GROUP BY auction WITH CUBE", "WITH CUBE is not supported", "WITH CUBE", None),
-    ("SELECT auction FROM bid GROUP BY GROUPING SETS ((auction))", "GROUPING SETS is not supported", "GROUPING SETS", None),
     ("SELECT auction FROM bid GROUP BY ALL", "GROUP BY ALL is not supported", "GROUP BY ALL", "name the grouping keys"),
     ("SELECT auction FROM bid GROUP BY", "expected a grouping key or a window, but the statement ends", "", None),
     # windows

@@ -1,7 +1,7 @@
 // A text area over the same text in colours, with an error underlined at its place.
 import { h } from "/console/draw.js";
 
-const WORDS = "select from where group by having as and or not in is null between like case when then else end join inner on using with create replace alter drop query stream table view into set show explain analyze queries streams views plan statistics changes windows window tumble hop range unbounded every emit filter distinct interval true false second seconds minute minutes hour hours day days";
+const WORDS = "select from where group by having as and or not in is null between like case when then else end join inner on using with create replace alter drop query stream table view into set show explain analyze queries streams views plan statistics changes windows window tumble hop session range unbounded every emit filter distinct interval true false union all left right full outer semi anti exists over partition order qualify grouping sets rollup cube second seconds minute minutes hour hours day days";
 const KEYWORDS = new Set(WORDS.split(" "));
 const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*'?)|(\b\d+(?:\.\d+)?\b)|([A-Za-z_]\w*)|([\s\S])/g;
 
