@@ -258,10 +258,10 @@ class Declarations:
         """Refuse, while batches run, what a start would refuse."""
         if (runner := self._running.runner) is not None:
             check_relations(self.catalog, query)
-            outputs = {**self.outputs, query.name: self._places.of(query)}
-            check_no_feedback(catalog, self._running.directory.root, outputs)
+            place = self._places.of(query)
+            check_no_feedback(catalog, self._running.directory.root, {query.name: place})
             if not (ran := self._past.ran().get(query.name)) or not asks_same(ran, query):
-                check_new_output(query, self._places.of(query), runner)
+                check_new_output(query, place, runner)
 
     def set(self, key: str, value: str) -> None:
         """Change a setting, unless it leaves a query without a plan."""

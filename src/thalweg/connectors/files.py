@@ -104,8 +104,9 @@ def check_directory(stream: Stream) -> None:
 
 def check_apart(stream: Stream, written: Mapping[str, str]) -> None:
     """Refuse to write where a stream would read it: into its directory, or a folder of it that is not hidden."""
+    directory = os.path.realpath(stream.path or "")
     for path, use in written.items() if stream.path else ():
-        within = os.path.relpath(os.path.realpath(path), os.path.realpath(stream.path or ""))
+        within = os.path.relpath(os.path.realpath(path), directory)
         if not within.startswith(("..", "_")) and not any(
             part.startswith((".", "_")) for part in Path(within).parts
         ):
