@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from thalweg import errors
+from thalweg.api.current import current_rows
 from thalweg.api.results import ResultFile, as_format, empty_results, files_of, read_results
 from thalweg.api.usage import catching_up_text
 from thalweg.errors import ThalwegError, UsageError
@@ -181,6 +182,13 @@ class QueryHandle:
             alone,
             format,
             lambda: self._session.spark,
+        )
+
+    def state(self, where: Mapping[str, Any] | None = None, format: str = "arrow") -> Any:
+        """The present rows of a query that tells changes (EMIT CHANGES, groups without a window), all or those with some values:
+        `state({"auction": 7})`. They are made from its results, as `arrow` or `pandas`."""
+        return as_format(
+            lambda: current_rows(self.query, self.results(), where), None, format, lambda: self._session.spark
         )
 
     def files(self) -> list[ResultFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -239,6 +240,15 @@ class RemoteQuery:
         if format not in ("arrow", "pandas"):
             raise UsageError(f"no result format {format!r}", "use arrow or pandas")
         table = pa.concat_tables(rows for rows, _ in self._pages("-1"))
+        return table if format == "arrow" else table.to_pandas()
+
+    def state(self, where: Mapping[str, Any] | None = None, format: str = "arrow") -> Any:
+        """The present rows of a query that tells changes, all or those with some values, as `arrow` or `pandas`."""
+        if format not in ("arrow", "pandas"):
+            raise UsageError(f"no result format {format!r}", "use arrow or pandas")
+        values = json.dumps(dict(where or {}), default=str)
+        answer = self._wire.ask("GET", f"{_path(self.name)}/state", where=values, format="arrow")
+        table = pa.ipc.open_stream(answer.body).read_all()
         return table if format == "arrow" else table.to_pandas()
 
     def follow(self, after: int | str | None = None) -> Iterator[pa.Table]:

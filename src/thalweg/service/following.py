@@ -66,6 +66,41 @@ def read_results(
     return Response(json.dumps(data, ensure_ascii=False), media_type="application/json", headers=headers)
 
 
+@router.get(
+    "/queries/{name}/state", summary="Present rows of a query that tells changes", response_class=Response
+)
+def read_state(
+    service: Served,
+    name: str,
+    where: Annotated[
+        str, Query(description='Values that rows must have, as a JSON object: `{"auction": 7}`.')
+    ] = "{}",
+    format: Annotated[Format, Query()] = "json",
+) -> Response:
+    """What its changes leave: the newest row of each group that is not gone."""
+    handle, most = handle_of(service, name), service.limits.rows
+    rows = handle.state(_values(where))
+    if rows.num_rows > most:
+        raise Refused(400, f"{rows.num_rows:,} rows are too many for one answer", "ask for some, with where=")
+    if format != "json":
+        kind, content = FILES[format](rows)
+        return Response(content, media_type=kind)
+    columns = {n: t for n, t in handle.columns.items() if n in rows.column_names}
+    data = {"columns": columns_data(columns), "rows": plain_rows(rows)}
+    return Response(json.dumps(data, ensure_ascii=False), media_type="application/json")
+
+
+def _values(text: str) -> dict[str, Any]:
+    """Values by column."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or any(isinstance(v, dict | list) for v in found.values()):
+        raise Refused(400, "where= is no JSON object of values", 'write {"column": value}')
+    return found
+
+
 @router.get("/queries/{name}/follow", summary="New results of a query", response_class=EventSourceResponse)
 async def follow_results(
     service: Served,

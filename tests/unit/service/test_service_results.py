@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from service_support import SUMS, Served
+from service_support import SUMS, WRITER, Served
 
+import thalweg
 from thalweg.service.encoding import plain_rows
 from thalweg.service.pages import Recent
 from thalweg.testing.comparison import compare
@@ -187,3 +188,23 @@ def test_what_was_read_lately_is_kept_up_to_some_bytes() -> None:
     assert 50 < len(kept) < 150 and kept == list(range(500 - len(kept), 500)), "the last that were asked for"
     recent.put(("q", ("large",)), pa.table({"v": list(range(10_000))}))
     assert recent.get(("q", ("large",))) is None
+
+
+def test_present_rows_of_changes(served: Served) -> None:
+    served.sql("CREATE QUERY totals AS SELECT k, SUM(v) AS total FROM s GROUP BY k EVERY 1 SECOND")
+    for _ in range(3):
+        served.batch()
+    here, path = served.session.handle("totals").state().sort_by("k"), "/v1/queries/totals/state"
+    told = served.http.get(path).json()
+    assert (
+        sorted(map(tuple, told["rows"])) == list(plain_rows(here))
+        and [c["name"] for c in told["columns"]] == here.column_names
+    )
+    assert served.http.get(path, params={"where": '{"k": 1}'}).json()["rows"] == [
+        list(r) for r in plain_rows(here.slice(1, 1))
+    ]
+    for where in ("{", "[1]", '{"k": [1]}', '{"z": 1}', '{"k": "x"}'):
+        refused = served.http.get(path, params={"where": where})
+        assert refused.status_code in (400, 409) and refused.json()["error"]["hint"], refused.text
+    there = thalweg.connect(served.url, token=WRITER).handle("totals")
+    assert there.state({"k": 2}).to_pylist() == here.slice(2, 1).to_pylist()
