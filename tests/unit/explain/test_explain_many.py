@@ -152,3 +152,8 @@ def test_a_join_is_told_in_stages() -> None:
     ]
     at = labels.index("stage 1")
     assert labels[at : at + 6] == ["stage 1", "shuffle", "state", "stage 2", "shuffle", "stage 3"]
+
+
+def test_very_many_windows_are_explained() -> None:
+    text = explained(query_sql(tumbling(*range(1, 713)))).text
+    assert text.startswith("plan (best): 1 query, 712 windows") and max(map(len, text.splitlines())) <= 110
