@@ -40,10 +40,10 @@ def reference() -> str:
 
 def topics(text: str) -> dict[str, str]:
     """The parts of the reference by name: its sections, and what people look for in them."""
-    sections = {
-        s.partition("\n")[0].split()[0].lower(): f"## {s}"
-        for s in re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    }
+    sections: dict[str, str] = {}
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        name = section.partition("\n")[0].split()[0].lower()
+        sections[name] = f"{sections.get(name, '')}## {section}"
     blocks = text.split("\n\n")
     for name, words in PARTS.items():
         first = next((i for i, b in enumerate(blocks) if b.startswith(words)), None)

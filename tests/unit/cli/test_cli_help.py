@@ -52,6 +52,8 @@ def test_the_reference_and_its_parts(thalweg):
     assert "`MAX_BY(x, y)`" in thalweg("help", "aggregates").stdout
     for topic in ("streams", "tables", "queries", "joins", "looking"):
         assert thalweg("help", topic).stdout.startswith("## ")
+    queries = thalweg("help", "queries").stdout
+    assert "## Queries\n" in queries and "## Queries over queries\n" in queries
     missed = thalweg("help", "fuctions")
     assert missed.exit_code == 1 and "did you mean functions?" in missed.stderr
 
