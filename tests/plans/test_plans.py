@@ -1,6 +1,6 @@
 """EXPLAIN of every script here is what stands beside it, as text and as JSON; `make golden` writes both anew.
 
-The JSON is that of a plan's structure: without SQL, with numbers in place of the hashes in names, and without costs.
+The JSON is that of a plan's structure: without SQL, with numbers in place of the hashes in names, and without costs, in sentences too.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from thalweg.api.session import Session
 
 SCRIPTS = sorted(Path(__file__).parent.glob("*.sql"))
 REWRITE = os.environ.get("REWRITE") == "1"
+FIGURE = re.compile(r"(?<!\w)\d+(?:\.\d+)?(?!\w)")
 HASH = re.compile(r"_([0-9a-f]{6})(?:[0-9a-f]{26})?\b")
 
 
 def structure(data: Any) -> Any:
     """What is the same whatever a machine measures, and however SQL is written."""
     if isinstance(data, dict):
-        return {k: structure(v) for k, v in data.items() if k != "sql" and not isinstance(v, float)}
+        kept = {k: structure(v) for k, v in data.items() if k != "sql" and not isinstance(v, float)}
+        return {k: FIGURE.sub("N", v) if k == "reason" else v for k, v in kept.items()}
     return [structure(v) for v in data if not isinstance(v, float)] if isinstance(data, list) else data
 
 
