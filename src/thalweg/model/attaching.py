@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from thalweg.model.query import ANTI, FULL, LEFT, SEMI, Attached, Query
+from thalweg.model.query import ANTI, FULL, SEMI, Attached, Query
 
 FOR_EVER = 2**60
 """How long rows of a window without end may wait."""
@@ -24,13 +24,6 @@ def inner_streams(query: Query) -> tuple[int, ...]:
 def is_full(query: Query) -> bool:
     """Whether rows of both sides come out without a partner."""
     return any(a.kind == FULL for a in query.attached)
-
-
-def nullable_inputs(query: Query) -> frozenset[int]:
-    """The inputs that a result may have no row of."""
-    if is_full(query):
-        return frozenset(range(len(query.inputs)))
-    return frozenset(a.input for a in query.attached if a.kind == LEFT)
 
 
 def hidden_inputs(query: Query) -> frozenset[int]:
