@@ -31,12 +31,16 @@ class Places:
     ) -> None:
         self._root, self._lives, self._ran, self._recorded = root, lives, ran, recorded
         self._known: dict[Query, str] = {}
+        self._said: dict[int, tuple[Query, str]] = {}
 
     def of(self, query: Query) -> str:
         """The directory of a query's results; once said it stays."""
-        if query not in self._known:
-            self._known[query] = self._found(query)
-        return self._known[query]
+        said = self._said.get(id(query))
+        if said is None or said[0] is not query:
+            if query not in self._known:
+                self._known[query] = self._found(query)
+            said = self._said[id(query)] = (query, self._known[query])
+        return said[1]
 
     def _found(self, query: Query) -> str:
         base = self._base_of(query)
@@ -62,6 +66,7 @@ class Places:
             {*self._known.values(), *(life.directory for life in self._lives())},
         )
         self._known[query] = base if base not in used and not result_files(base) else next_version(base, used)
+        self._said.pop(id(query), None)
 
     def _is_recorded(self, query: Query) -> bool:
         """Whether it was told before, to go to the same place."""
@@ -113,7 +118,19 @@ def check_rows_beside(stream: Stream, others: Iterable[Stream], results: Mapping
 
 def _use_of(directory: str, taken: Mapping[str, str]) -> str | None:
     """What a directory is used for; links lead to the same directory as its own name."""
-    return {realpath(path): use for path, use in taken.items()}.get(realpath(directory))
+    parents: dict[str, str] = {}
+    return {_real(path, parents): use for path, use in taken.items()}.get(realpath(directory))
+
+
+def _real(path: str, parents: dict[str, str]) -> str:
+    """A path without links; those of `parents` are looked up once for all in them."""
+    found = Path(path)
+    if found.name in ("", "..") or found.is_symlink():
+        return realpath(path)
+    parent = str(found.parent)
+    if parent not in parents:
+        parents[parent] = realpath(parent)
+    return str(Path(parents[parent]) / found.name)
 
 
 def next_version(base: str, used: Iterable[str]) -> str:

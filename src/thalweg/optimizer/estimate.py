@@ -9,7 +9,7 @@ from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, Estimate, held_of, taken
 from thalweg.optimizer.cost.partners import Partners, partners_of
-from thalweg.optimizer.cost.widths import Widths, widths_of
+from thalweg.optimizer.cost.widths import Widths
 from thalweg.plan.join_order import Meeting, Order
 from thalweg.statistics.records import JoinStatistics
 
@@ -48,7 +48,7 @@ def costed(
     found = partners.evened({n: h.window for n, h in enumerate(held) if h.early})
     times = statistics.times(early)
     partners = replace(found, times=times) if times != 1.0 else found
-    return CostedJoin(query, held, partners, widths=widths or widths_of(query))
+    return CostedJoin(query, held, partners, widths or Widths(query))
 
 
 def best_order(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Order:
@@ -61,15 +61,10 @@ def best_order(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> O
 
 def estimated(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Estimate:
     """The cost of a join that is evaluated in some way, its inputs meeting in their order."""
-    query, constants, batch, evaluation = (
-        join.query,
-        join.constants,
-        statistics.batch / SECOND,
-        EVALUATIONS[evaluate],
-    )
+    constants, batch, evaluation = join.constants, statistics.batch / SECOND, EVALUATIONS[evaluate]
     work, kept, pairs = evaluation.work(join, statistics)
     steps = evaluation.statements * constants.step / batch
     rows = sum(h.kept for h in join.held) + kept
-    sides = sum(h.kept * join.widths[n, h.early] for n, h in enumerate(join.held))
+    sides = sum(h.kept * join.widths.sides[n, h.early] for n, h in enumerate(join.held))
     terms = (("take in", sum(taken(h, constants) for h in join.held)), *work, ("statements", steps))
-    return Estimate(terms, rows, sides + kept * evaluation.row_bytes(query), pairs)
+    return Estimate(terms, rows, sides + kept * evaluation.row_bytes(join.widths), pairs)

@@ -12,7 +12,7 @@ from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.early_aggregation import plan_name
 from thalweg.optimizer.cost.join_engine import Estimate
 from thalweg.optimizer.cost.partners import partners_of
-from thalweg.optimizer.cost.widths import widths_of
+from thalweg.optimizer.cost.widths import Widths
 from thalweg.optimizer.estimate import best_order, costed, estimated
 from thalweg.plan.join_order import Order
 from thalweg.statistics.records import JoinStatistics
@@ -123,7 +123,7 @@ def consider(
 ) -> tuple[Considered, ...]:
     """The plans of a query, cheapest first."""
     partners = {m: partners_of(query, statistics, m, constants) for m in ("hash", "loop")}
-    found, widths = [], widths_of(query)
+    found, widths = [], Widths(query)
     for c in choices(query, wish):
         join = costed(query, c.early, statistics, partners[c.method], widths)
         order = best_order(join, c.evaluate, statistics) if wish.order == BEST else ()

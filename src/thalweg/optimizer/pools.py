@@ -104,8 +104,8 @@ class Pool:
         """Whether its results are evaluated in a way that serves one more query's windows, too."""
         if self.shape.every is None or all(lengths(m.query) == lengths(query) for m in self.members):
             return True
-        more = Member(query, 0, (None,) * len(query.inputs))
-        return EVALUATIONS[self.choice.evaluate].serves(pooled(self.shape, self.id, (*self.members, more)))
+        asked = tuple(replace(i, sets=(Chosen(0, length=i.length),)) for i in query.inputs)
+        return EVALUATIONS[self.choice.evaluate].serves(replace(self.shape, inputs=asked))
 
     def joined(self, query: Query, starts: Starts) -> Pool:
         """The pool with one more member; one that asks the same and begins at the same time has the same bit."""

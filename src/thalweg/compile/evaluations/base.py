@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.join_engine import CostedJoin
-from thalweg.optimizer.cost.widths import group_bytes
+from thalweg.optimizer.cost.widths import Widths
 from thalweg.plan.ranges import LOWEST, Frontiers, Range
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
@@ -93,7 +93,7 @@ class Evaluation:
     asked_for: bool = False
     wants_merged: bool = False
     takes: str = "aggregates"
-    row_bytes: Callable[[Query], float] = group_bytes
+    row_bytes: Callable[[Widths], float] = lambda widths: widths.group
     of_sets: bool = False
     edges: Callable[[Shape, int, Range], tuple[Range, ...]] | None = None
     stands: bool = True

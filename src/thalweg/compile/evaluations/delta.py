@@ -26,7 +26,6 @@ from thalweg.compile.views import (
 from thalweg.model.aggregates import AGGREGATES
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
-from thalweg.optimizer.cost.widths import totals_bytes
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
 from thalweg.statistics.records import JoinStatistics
@@ -203,5 +202,5 @@ DELTA = Evaluation(
     takes=EXACT_SUMS,
     keeps=1,
     wants_merged=True,
-    row_bytes=totals_bytes,
+    row_bytes=lambda widths: widths.totals,
 )

@@ -14,7 +14,6 @@ from thalweg.compile.evaluations.expiry import (
     remaining_sql,
 )
 from thalweg.compile.inputs import merged_lives, pairs_of, standing, turns
-from thalweg.optimizer.cost.widths import pair_bytes
 from thalweg.plan.shape import Shape
 
 
@@ -47,5 +46,5 @@ MATERIALIZE = Evaluation(
     work=lambda join, statistics: lived(join, statistics, pairs=True),
     keeps=0,
     asked_for=True,
-    row_bytes=pair_bytes,
+    row_bytes=lambda widths: widths.pair,
 )

@@ -32,7 +32,6 @@ from thalweg.compile.views import (
 )
 from thalweg.expr.quoting import identifier
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
-from thalweg.optimizer.cost.widths import sets_bytes
 from thalweg.plan.nodes import COUNTED
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
@@ -301,5 +300,5 @@ WIDE = Evaluation(
     wants_merged=True,
     of_sets=True,
     edges=edges,
-    row_bytes=sets_bytes,
+    row_bytes=lambda widths: widths.sets,
 )

@@ -6,7 +6,7 @@ updated, pairs made), and how often each happens follows from how an evaluation 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import expm1
 
 from thalweg.model.attaching import FOR_EVER, kept_longer
@@ -105,8 +105,8 @@ class CostedJoin:
     query: Query
     held: tuple[Held, ...]
     partners: Partners
+    widths: Widths
     order: Order = ()
-    widths: Widths = field(default_factory=dict)
 
     @property
     def constants(self) -> JoinConstants:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from thalweg.model.aggregates import PartColumn
@@ -19,9 +21,6 @@ WIDTHS |= {"BIGINT": NUMBER, "DOUBLE": NUMBER, "TIMESTAMP": NUMBER, "HUGEINT": T
 ADDED_UP = frozenset({"sum", "sum_high", "sum_low"})
 """Parts that are sums, which are wider than what is added up."""
 
-Widths = Mapping[tuple[int, bool], float]
-"""By input, and whether it is aggregated early: the bytes of a row of it."""
-
 
 def type_bytes(type_: str) -> float:
     """A value of a type.
@@ -32,19 +31,53 @@ def type_bytes(type_: str) -> float:
     return WIDTHS.get(type_, TOTAL if type_.startswith("DECIMAL") else TEXT)
 
 
-def widths_of(query: Query) -> Widths:
-    """The rows of every input, kept as they are and aggregated early."""
-    parts = join_parts(query)
-    return {
-        (n, early): _side(query, n, early, parts)
-        for n, early in product(range(len(query.inputs)), (False, True))
-    }
+@dataclass(frozen=True)
+class Widths:
+    """The bytes of a row of all that a join may keep, each found once however many plans there are."""
 
+    query: Query
 
-def _side(query: Query, number: int, early: bool, parts: tuple[JoinPart, ...]) -> float:
-    own = [p.column for p in parts if p.input == number]
-    columns = sum(type_bytes(c.type) for c in side_columns(query, number))
-    return NUMBER + columns + sum(_part(p, early) for p in own) + (NUMBER if early else 0.0)
+    @cached_property
+    def parts(self) -> tuple[JoinPart, ...]:
+        """What results are lowered from."""
+        return join_parts(self.query)
+
+    @cached_property
+    def sides(self) -> Mapping[tuple[int, bool], float]:
+        """A row of an input, by its number and whether it is aggregated early."""
+        numbers = range(len(self.query.inputs))
+        return {(n, early): self._side(n, early) for n, early in product(numbers, (False, True))}
+
+    @cached_property
+    def group(self) -> float:
+        """A row of partial results of a group, where whatever is added up is a sum of sums."""
+        return self._keys + sum(_combined(p.column) for p in self.parts)
+
+    @cached_property
+    def pair(self) -> float:
+        """A joined row with its parts."""
+        return self._keys + sum(_part(p.column, is_sum=False) for p in self.parts)
+
+    @cached_property
+    def totals(self) -> float:
+        """The totals of a group: besides its parts how many pairs have each, and how many there are."""
+        return self.group + TOTAL * (len(self.parts) + 1)
+
+    @cached_property
+    def sets(self) -> float:
+        """A row of the totals and the sets of all windows, which are one table: each has the columns of all."""
+        streams = [n for n, i in enumerate(self.query.inputs) if i.is_stream]
+        counts = sum(1 for p in self.parts if p.input is not None) + len(streams)
+        return self.totals + sum(self.sides[n, True] - NUMBER for n in streams) + NUMBER * counts
+
+    @cached_property
+    def _keys(self) -> float:
+        return NUMBER + sum(type_bytes(k.type) for k in self.query.keys)
+
+    def _side(self, number: int, early: bool) -> float:
+        own = [p.column for p in self.parts if p.input == number]
+        columns = sum(type_bytes(c.type) for c in side_columns(self.query, number))
+        return NUMBER + columns + sum(_part(p, early) for p in own) + (NUMBER if early else 0.0)
 
 
 def _part(part: PartColumn, is_sum: bool) -> float:
@@ -54,33 +87,6 @@ def _part(part: PartColumn, is_sum: bool) -> float:
         return NUMBER
     own = type_bytes(args[0].type)
     return TOTAL if is_sum and kind in ADDED_UP and args[0].type not in ("FLOAT", "DOUBLE") else own
-
-
-def group_bytes(query: Query) -> float:
-    """A row of partial results of a group, where whatever is added up is a sum of sums."""
-    return _keys(query) + sum(_combined(p.column) for p in join_parts(query))
-
-
-def pair_bytes(query: Query) -> float:
-    """A joined row with its parts."""
-    return _keys(query) + sum(_part(p.column, is_sum=False) for p in join_parts(query))
-
-
-def totals_bytes(query: Query) -> float:
-    """The totals of a group: besides its parts how many pairs have each, and how many there are."""
-    return group_bytes(query) + TOTAL * (len(join_parts(query)) + 1)
-
-
-def sets_bytes(query: Query) -> float:
-    """A row of the totals and the sets of all windows, which are one table: each has the columns of all."""
-    widths, parts = widths_of(query), join_parts(query)
-    streams = [n for n, i in enumerate(query.inputs) if i.is_stream]
-    counts = sum(1 for p in parts if p.input is not None) + len(streams)
-    return totals_bytes(query) + sum(widths[n, True] - NUMBER for n in streams) + NUMBER * counts
-
-
-def _keys(query: Query) -> float:
-    return NUMBER + sum(type_bytes(k.type) for k in query.keys)
 
 
 def _combined(part: PartColumn) -> float:
