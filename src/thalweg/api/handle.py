@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from thalweg import errors
 from thalweg.api.current import current_rows
-from thalweg.api.results import ResultFile, as_format, empty_results, files_of, read_results
+from thalweg.api.results import ResultFile, as_format, empty_results, files_of, others_of, read_results
 from thalweg.api.usage import catching_up_text
 from thalweg.errors import ThalwegError, UsageError
 from thalweg.model.query import Query
@@ -175,10 +175,10 @@ class QueryHandle:
         life = self._found()
         asked = self._query or life
         assert asked is not None
-        shared = self._session.directory.shared
-        alone = None if life is not None and life.pools else self.directory
+        shared, others = self._session.directory.shared, others_of(life, self._session.lives())
+        alone = None if others or (life is not None and life.pools) else self.directory
         return as_format(
-            lambda: read_results(asked, self.directory, shared, life),
+            lambda: read_results(asked, self.directory, shared, life, others),
             alone,
             format,
             lambda: self._session.spark,
@@ -193,7 +193,9 @@ class QueryHandle:
 
     def files(self) -> list[ResultFile]:
         """The files that may have results of it, oldest batch first."""
-        return files_of(self.directory, self._session.directory.shared, self._found())
+        life = self._found()
+        others = others_of(life, self._session.lives())
+        return files_of(self.directory, self._session.directory.shared, life, others)
 
     @property
     def columns(self) -> Mapping[str, str]:

@@ -153,8 +153,9 @@ class LocalSession(Session):
 
     def batch(self, chunks: Iterable[Chunk], settled: bool = True) -> None:
         """Run the next micro-batch over files, when all that was asked for is planned unless it is told not to wait."""
-        if is_new := self.runner.job is not local_job:
-            self.begin()
+        with self._declarations.lock:
+            if is_new := self.runner.job is not local_job:
+                self.begin()
         if settled or is_new:
             self._running.settle()
         runner = self.runner
