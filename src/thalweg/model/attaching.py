@@ -70,7 +70,7 @@ def kept_longer(query: Query, number: int) -> int:
 def held_back(query: Query, frontier: int | None) -> int | None:
     """The frontier of the results of a query: rows that wait come out later than others.
 
-    >>> from thalweg.model.query import RANGE, QueryInput
+    >>> from thalweg.model.query import LEFT, RANGE, QueryInput
     >>> inputs = (QueryInput("x", "x", RANGE, 10), QueryInput("y", "y", RANGE, 5))
     >>> held_back(Query("q", "", inputs, (), attached=(Attached(1, LEFT),)), 100)
     91
