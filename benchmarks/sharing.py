@@ -2,7 +2,8 @@
 
 joins: 1 to 500 joins of two streams, figures 15 and 16. similarity, ways, shared-data: figures 20d, 20a and 22a, all three modes.
 native: plain Spark on the files of `joins`. dashboards: windowed aggregates with filters; dashboards-spark: the most of them on Spark.
-realistic: Nexmark's bids and auctions. mixed: windows, joins and aggregates over joins together, on Spark.
+realistic: Nexmark's bids and auctions. paces: aggregates over these at instants of their own. mixed: windows, joins and aggregates over
+joins together, on Spark.
 All but `native`, `mixed` and `dashboards-spark` run the engine without Spark's scheduler, on one core. All modes read the same files in
 turn; the first batches warm up and are dropped, the median of the others counts. Result rows of every query are compared between the modes.
 """

@@ -35,6 +35,12 @@ def bid_joins(count: int) -> tuple[str, ...]:
     return tuple(_bids(random) for _ in range(count))
 
 
+def paced_queries(count: int) -> tuple[str, ...]:
+    """What is sold by category, over windows of some lengths, every one to ten seconds, or in windows that tumble."""
+    random = Random(19)
+    return tuple(_paced(random) for _ in range(count))
+
+
 def mixed_queries(count: int) -> tuple[str, ...]:
     """Windows over bids, bids of auctions, and aggregates over such joins, in turns."""
     random = Random(17)
@@ -60,6 +66,20 @@ def _bids(random: Random) -> str:
 def _categories(random: Random) -> str:
     shown = "a.category, COUNT(*) AS n, SUM(b.price) AS total, MAX(b.price) AS highest"
     return f"SELECT {shown} FROM {JOINED} WHERE b.auction = a.id AND {_interest(random)} GROUP BY a.category EVERY 1 SECOND"
+
+
+def _paced(random: Random) -> str:
+    shown, where = (
+        "a.category, COUNT(*) AS n, MAX(b.price) AS highest",
+        f"b.auction = a.id AND {_interest(random)}",
+    )
+    if random.random() < 0.25:
+        seconds = random.choice((5, 10))
+        windows = f"bid AS b [TUMBLE {seconds} SECONDS], auction AS a [TUMBLE {seconds} SECONDS]"
+        return f"SELECT {shown} FROM {windows} WHERE {where} GROUP BY a.category"
+    windows = f"bid AS b [RANGE {random.choice((5, 10))} SECONDS], auction AS a [RANGE 10 SECONDS]"
+    every = random.choice((1, 2, 5, 10))
+    return f"SELECT {shown} FROM {windows} WHERE {where} GROUP BY a.category EVERY {every} SECONDS"
 
 
 def _interest(random: Random) -> str:

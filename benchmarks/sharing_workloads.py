@@ -22,7 +22,7 @@ from benchmarks.sharing_template import (
     queries_of,
     share,
 )
-from benchmarks.sharing_users import bid_joins, dashboard_queries, mixed_queries
+from benchmarks.sharing_users import bid_joins, dashboard_queries, mixed_queries, paced_queries
 
 COUNTS = (1, 5, 20, 100, 500)
 WARMUP = 3
@@ -122,6 +122,20 @@ def realistic(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
         )
 
 
+def paces(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
+    """Aggregates over a join at instants that are one to ten seconds apart, over windows of some lengths and kinds."""
+    for count in counts:
+        yield Workload(
+            "paces",
+            "bids of auctions",
+            count,
+            Auctions(),
+            paced_queries(count),
+            WARMUP,
+            _measured(count, quick),
+        )
+
+
 def mixed(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
     """Windows, joined rows and aggregates over joins together."""
     count = _many(counts)
@@ -137,6 +151,7 @@ PARTS: dict[str, Callable[[Sequence[int], bool], Iterator[Workload]]] = {
     "dashboards": dashboards,
     "dashboards-spark": dashboards_on_spark,
     "realistic": realistic,
+    "paces": paces,
     "mixed": mixed,
 }
 

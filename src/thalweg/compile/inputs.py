@@ -82,14 +82,22 @@ def same_instant(shape: Shape) -> list[Clause]:
 
 
 def window_view(
-    shape: Shape, number: int, instants: Range, expand: bool, sizes: Sizes, shift: int = 0, merge: bool = True
+    shape: Shape,
+    number: int,
+    instants: Range,
+    expand: bool,
+    sizes: Sizes,
+    shift: int = 0,
+    merge: bool = True,
+    given: bool = False,
 ) -> View:
-    """An input's rows once per instant at which its window holds them; `shift` 1 means the window of the instant before."""
+    """An input's rows once per instant at which its window holds them; `shift` 1 means the window of the instant before. Where only those
+    that are `given` to somebody matter, a row is there for no others."""
     side, span = shape.sides[number], shape.span(number)
     if side.static:
         return static_view(shape, number, sizes)
     end = f'("i" - {shift}) * {shape.step}' if shift else f'"i" * {shape.step}'
-    rows = within(shape, number, _at_instants(shape, number, instants, expand, shift), end)
+    rows = within(shape, number, _at_instants(shape, number, instants, expand, shift), end, given)
     if side.early and merge:
         keys = [*side.keys, '"i"']
         rows = f"SELECT {', '.join([*keys, *combined(side.parts)])} FROM ({rows}) GROUP BY {', '.join(keys)}"

@@ -39,17 +39,33 @@ def shorter(shape: Shape, number: int) -> dict[int, int]:
     return dict(sorted(found.items()))
 
 
+def rarer(shape: Shape) -> dict[int, int]:
+    """The bits of those who are given one instant of the pool's in so many."""
+    found, every = dict[int, int](), shape.query.every or 1
+    for chosen in shape.sides[shape.streams[0]].sets:
+        if chosen.every is not None:
+            nth = chosen.every // every
+            found[nth] = found.get(nth, 0) | 1 << chosen.bit
+    return dict(sorted(found.items()))
+
+
 def kept_set(shape: Shape, number: int) -> str:
     """Where a side of instants has the query-set of a row."""
     return f'"c{shape.sides[number].place_of(identifier(SET))}"'
 
 
-def within(shape: Shape, number: int, rows: str, end: str) -> str:
-    """Rows of an input's window that ends with a slot, each without the bits of those who have a shorter one that it is not in."""
+def within(shape: Shape, number: int, rows: str, end: str, given: bool = False) -> str:
+    """Rows of an input's window that ends with a slot, each without the bits of those who have a shorter one that it is not in; and without
+    those who are not given the instant, where that is asked."""
     masks = [
         f'CASE WHEN "slot" >= {end} - {length // shape.slot} THEN {ALL}::{TYPE} ELSE {ALL & ~bits}::{TYPE} END'
         for length, bits in shorter(shape, number).items()
     ]
+    if given:
+        masks += [
+            f'CASE WHEN "i" % {nth} = 0 THEN {ALL}::{TYPE} ELSE {ALL & ~bits}::{TYPE} END'
+            for nth, bits in rarer(shape).items()
+        ]
     if not masks:
         return rows
     own = kept_set(shape, number)

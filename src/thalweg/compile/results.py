@@ -64,15 +64,20 @@ def final_sql(query: Query, source: str, more: tuple[str, ...] = ()) -> str:
     return f"SELECT {', '.join([outputs_sql(query), *more])}\nFROM ({timed})"
 
 
-def members_sql(query: Query, partial: str, members: str) -> str:
+def members_sql(query: Query, partial: str, members: str, nth: int = 1) -> str:
     """Results of several members of a pool that ask the same of its groups, told apart by a bit in `__set`.
 
-    `members` has for each query-set that there is the members in it: "set", their "bit", and the instants from "low" to "high" that each is
-    given. The query-set of a partial result is its last key.
+    `members` has for each query-set that there is the members in it: "set", their "bit", and their instants from "low" to "high" that each is
+    given, which are every `nth` of the pool. The query-set of a partial result is its last key.
     """
     number, whole = len(query.keys), identifier(SET)
     columns = f'p.* EXCLUDE ("k{number}"), m."bit" AS {whole}'
-    rows = f'SELECT {columns} FROM {partial} AS p JOIN {members} AS m ON p."k{number}" = m."set" AND p."i" >= m."low" AND p."i" < m."high"'
+    source = (
+        partial
+        if nth == 1
+        else f'(SELECT * REPLACE ("i" // {nth} AS "i") FROM {partial} WHERE "i" % {nth} = 0)'
+    )
+    rows = f'SELECT {columns} FROM {source} AS p JOIN {members} AS m ON p."k{number}" = m."set" AND p."i" >= m."low" AND p."i" < m."high"'
     return results_sql(query, f"({rows})", (whole,))
 
 

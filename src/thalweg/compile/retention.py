@@ -50,7 +50,7 @@ def _oldest_group(plan: Plan, emission: Emission, frontiers: Frontiers) -> int:
 
 def is_running(plan: Plan, join: Join, frontiers: Frontiers) -> bool:
     """Whether a join has results still to give."""
-    return any(not has_ended(e, join.asked, frontiers) for e in plan.users(join.id))
+    return any(not has_ended(e, plan.query(e.query), frontiers) for e in plan.users(join.id))
 
 
 def is_over(plan: Plan, emission: Emission, frontiers: Frontiers) -> bool:

@@ -44,7 +44,14 @@ def _pool(view: PoolView) -> dict[str, Any]:
     costs = {"together_ms": view.together / 1e6, "apart_ms": view.apart / 1e6}
     marginal = {} if view.marginal is None else {"marginal_ms": view.marginal / 1e6}
     commons = {} if view.commons is None else {"commons": {"id": view.commons[0], "pools": view.commons[1]}}
-    return {"id": view.id, "queries": list(view.queries), **rounded({**costs, **marginal}), **commons}
+    every = {} if view.every is None else {"every_seconds": view.every / 1e6}
+    return {
+        "id": view.id,
+        "queries": list(view.queries),
+        **rounded({**costs, **marginal}),
+        **every,
+        **commons,
+    }
 
 
 def _windows(groups: tuple[WindowGroup, ...]) -> dict[str, Any]:

@@ -271,7 +271,7 @@ class Result:
 class PoolView:
     """A pool: its queries, and nanoseconds per second of stream that they are expected to cost as one and apart. `marginal`: what would be
     saved without the one query that is explained. `commons`: where the rows of its streams are kept with those of others, and how many
-    pools read them."""
+    pools read them. `every`: the distance of its instants, where that of some member's is another."""
 
     id: str
     queries: tuple[str, ...]
@@ -279,6 +279,7 @@ class PoolView:
     apart: float
     marginal: float | None = None
     commons: tuple[str, int] | None = None
+    every: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from thalweg.explain.join_costs_text import millis
 from thalweg.explain.model import PoolView
 from thalweg.explain.words import counted, labelled, listed, short_id
 from thalweg.model.query import Query
+from thalweg.model.windows import duration_text
 from thalweg.optimizer.planner import WindowPlanner
 from thalweg.plan.members import base_of
 from thalweg.plan.nodes import Plan
@@ -39,7 +40,15 @@ def _view(plan: Plan, planner: WindowPlanner, pool: str, names: tuple[str, ...],
     whole = together(asked)
     rest = [q for q in asked if q.name != one]
     marginal = None if one is None else whole - (together(rest) if rest else 0.0)
-    return PoolView(pool, names, whole, sum(map(apart, asked)), marginal, _commons(plan, pool))
+    return PoolView(
+        pool, names, whole, sum(map(apart, asked)), marginal, _commons(plan, pool), _every(plan, pool, asked)
+    )
+
+
+def _every(plan: Plan, pool: str, queries: Sequence[Query]) -> int | None:
+    """The distance of a pool's instants, where some of its members have others."""
+    every = next((j.asked.every for j in plan.joins if j.pool == pool), None)
+    return None if all(q.every == every for q in queries) else every
 
 
 def _commons(plan: Plan, pool: str) -> tuple[str, int] | None:
@@ -64,8 +73,9 @@ def pool_lines(pools: Sequence[PoolView]) -> Iterator[str]:
             if p.commons is not None
             else ""
         )
+        often = f"; instants every {duration_text(p.every)}" if p.every is not None else ""
         yield from labelled(
-            "" if i else "pools", f"{short_id(p.id)} of {_members(p)}: {costs}{saved}{common}"
+            "" if i else "pools", f"{short_id(p.id)} of {_members(p)}: {costs}{saved}{often}{common}"
         )
     if len(pools) > MOST:
         yield from labelled("", f"... and {counted(len(pools) - MOST, 'more pool')}")

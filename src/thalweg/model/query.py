@@ -79,12 +79,14 @@ class ColumnRef:
 @dataclass(frozen=True)
 class Chosen:
     """The rows of an input that one query of a pool takes: those that satisfy its conditions from an event time on. `bit` is what it is
-    told by in the query-sets of rows, `length` its own window where it is shorter than the pool's."""
+    told by in the query-sets of rows, `length` its own window where it is shorter than the pool's, `every` the distance of its instants where
+    the pool's are closer."""
 
     bit: int
     where: tuple[Expr, ...] = ()
     begin: int | None = None
     length: int | None = None
+    every: int | None = None
 
 
 @dataclass(frozen=True)

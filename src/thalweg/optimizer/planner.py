@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import cast
 
@@ -232,7 +232,7 @@ def join_estimate(plan: Plan, join: Join, known: Known) -> tuple[float, Estimate
     else:
         statistics, asked, beside = (
             pool_statistics(known, queries),
-            widest(queries),
+            replace(widest(queries), every=join.asked.every),
             pool_cost(known, queries),
         )
     return beside, estimate(

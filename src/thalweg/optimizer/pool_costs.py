@@ -8,10 +8,11 @@ from math import gcd, log2, prod
 
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.sets import indexes
-from thalweg.model.query import RANGE, UNBOUNDED, Chosen, Query, QueryInput
+from thalweg.model.query import RANGE, TUMBLE, UNBOUNDED, Chosen, Query, QueryInput
 from thalweg.optimizer.cost.sharing import LOOK_UP, MATERIALIZE, RESULT, SCAN, union
 from thalweg.optimizer.joined import times_expected
 from thalweg.plan.groups import group_of
+from thalweg.plan.pool import often
 from thalweg.plan.sides import sides_of
 from thalweg.statistics.constants import join_constants
 from thalweg.statistics.known import InputFigures, Known
@@ -75,15 +76,19 @@ def _rounded(heavy: Heavy) -> Heavy:
 def widest(queries: Sequence[Query]) -> Query:
     """A query of a pattern with the longest windows of some."""
     first = queries[0]
+    is_rows = first.every is None
     return replace(
         first,
-        inputs=tuple(_widest(i, [q.inputs[n].length for q in queries]) for n, i in enumerate(first.inputs)),
+        every=often(queries),
+        inputs=tuple(
+            _widest(i, [q.inputs[n].length for q in queries], is_rows) for n, i in enumerate(first.inputs)
+        ),
         grain=None if first.every is None else gcd(*(q.slot for q in queries)),
     )
 
 
-def _widest(given: QueryInput, lengths: list[int | None]) -> QueryInput:
-    if given.kind not in (RANGE, UNBOUNDED):
+def _widest(given: QueryInput, lengths: list[int | None], is_rows: bool) -> QueryInput:
+    if given.kind not in ((RANGE, UNBOUNDED) if is_rows else (RANGE, UNBOUNDED, TUMBLE)):
         return given
     longest = None if None in lengths else max(n for n in lengths if n is not None)
     sets = tuple(Chosen(bit, length=length) for bit, length in enumerate(lengths))

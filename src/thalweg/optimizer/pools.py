@@ -275,7 +275,9 @@ def placed(
     made, left = dict(pools), dict[Query, list[Query]]()
     for query in (q for q in queries if not q.attached):
         asked = pattern(query)
-        place = next((id for id, p in made.items() if p.shape_pattern == asked and p.has_place(query)), None)
+        place = _place(
+            query, [(id, p) for id, p in made.items() if p.shape_pattern == asked], prices, sharing
+        )
         if place is None:
             left.setdefault(asked, []).append(query)
         else:
@@ -284,6 +286,22 @@ def placed(
     for query in others:
         running.setdefault(pattern(query), set()).add(_conditions(query))
     return made, [*apart, *_new_pools(left, made, running, prices, begins, sharing, ids)]
+
+
+def _place(query: Query, pools: Sequence[tuple[str, Pool]], prices: Prices, sharing: str) -> str | None:
+    """The pool that takes a query: the one with instants as far apart as its own, else one in which it costs no more than alone."""
+    fitting = [(id, p) for id, p in pools if p.has_place(query)]
+    fitting.sort(key=lambda one: -(one[1].shape.every or 0))
+    return next((id for id, p in fitting if sharing == "all" or _takes(p, query, prices)), None)
+
+
+def _takes(pool: Pool, query: Query, prices: Prices) -> bool:
+    if pool.shape.every == query.every:
+        return True
+    members = [m.query for m in pool.members]
+    return bool(members) and prices.together([*members, query]) <= prices.together(members) + prices.apart(
+        query
+    )
 
 
 def _new_pools(

@@ -28,8 +28,17 @@ def final_instants(query: Query, old: Frontiers, new: Frontiers) -> Range:
     return next_instant(query, old), next_instant(query, new)
 
 
+def times(query: Query, asked: Query) -> int:
+    """Of how many instants of a join that is asked for a query is given one: those of a pool are as close as its members need them.
+
+    >>> times(Query("q", "", (), (), every=30), Query("", "", (), (), every=10))
+    3
+    """
+    return (query.every or 1) // (asked.every or 1)
+
+
 def is_emitted(emission: Emission, instant: int) -> bool:
-    """Whether an emission gives out the results of an instant."""
+    """Whether an emission gives out the results of an instant of its query."""
     return (emission.begin is None or instant >= emission.begin) and (
         emission.until is None or instant < emission.until
     )

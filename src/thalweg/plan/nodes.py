@@ -229,8 +229,9 @@ class Emission:
     """What a query is given: the results of one of its windows from one node per kind of aggregate, or those of a join.
 
     `parts` says which columns come from which node: through other queries a node may have more than this one needs. Only instances that
-    start (of a join: instants) in [begin, until) are emitted: a query created in mid-stream has a begin, a plan that another one takes
-    over from has an until. `born` says per input from which event time on the query itself counts its rows, whatever plan computes it.
+    start (of a join: instants of the query, which a pool may have more of) in [begin, until) are emitted: a query created in mid-stream has
+    a begin, a plan that another one takes over from has an until. `born` says per input from which event time on the query itself counts its
+    rows, whatever plan computes it.
     Of a pool it is given what has its `bit` in the query-set.
     """
 

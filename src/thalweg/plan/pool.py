@@ -57,14 +57,16 @@ def pattern(query: Query) -> Query:
         columns=(),
         aggregates=(),
         outputs=(),
+        every=None if rows else 1,
         grain=None,
     )
 
 
 def _common(given: QueryInput, rows: bool) -> QueryInput:
-    """An input without its conditions, and without the length of its RANGE; joined rows may have it without end, too."""
+    """An input without its conditions, and without the length of its window. Joined rows may have it without end, too; at instants that are
+    a length apart what tumbles is what ranges."""
     bare = replace(given, where=())
-    varies = (RANGE, UNBOUNDED) if rows else (RANGE,)
+    varies = (RANGE, UNBOUNDED) if rows else (RANGE, TUMBLE)
     return replace(bare, kind=RANGE, length=None) if given.kind in varies else bare
 
 
@@ -73,8 +75,16 @@ def template(queries: Iterable[Query]) -> Query:
     asked = [core(q) for q in queries]
     read = {c for q in asked for c in (*q.columns, *(c for t in q.residue for c in t.columns))}
     aggregates = tuple(dict.fromkeys(a for q in asked for a in q.aggregates))
-    grain = None if asked[0].every is None else gcd(*(q.slot for q in asked))
-    return replace(pattern(asked[0]), columns=tuple(sorted(read)), aggregates=aggregates, grain=grain)
+    every, grain = often(asked), None if asked[0].every is None else gcd(*(q.slot for q in asked))
+    return replace(
+        pattern(asked[0]), columns=tuple(sorted(read)), aggregates=aggregates, every=every, grain=grain
+    )
+
+
+def often(queries: Iterable[Query]) -> int | None:
+    """The distance of instants at which all that some queries ask for are found; None where joined rows are the result."""
+    found = [q.every for q in queries if q.every is not None]
+    return gcd(*found) if found else None
 
 
 def fits(query: Query, shape: Query) -> bool:
@@ -82,7 +92,13 @@ def fits(query: Query, shape: Query) -> bool:
     asked = core(query)
     read = {*asked.columns, *(c for t in asked.residue for c in t.columns)}
     is_whole = shape.grain is None or query.slot % shape.grain == 0
-    return is_whole and read <= set(shape.columns) and set(asked.aggregates) <= set(shape.aggregates)
+    is_given = shape.every is None or (query.every or 0) % shape.every == 0
+    return (
+        is_whole
+        and is_given
+        and read <= set(shape.columns)
+        and set(asked.aggregates) <= set(shape.aggregates)
+    )
 
 
 def lengths(query: Query) -> tuple[int | None, ...]:
@@ -93,7 +109,7 @@ def lengths(query: Query) -> tuple[int | None, ...]:
 def pooled(shape: Query, pool: str, members: Sequence[Member], gone: Sequence[Member] = ()) -> Query:
     """The query of a pool. Rows of those that are gone may still be there: nothing of them may change but that no more come."""
     inputs = tuple(
-        _input(given, n, pool, members if given.is_stream else (*members, *gone))
+        _input(given, n, pool, members if given.is_stream else (*members, *gone), shape.every)
         for n, given in enumerate(shape.inputs)
     )
     whole = _set_term(shape, (*members, *gone))
@@ -134,11 +150,16 @@ def shown_columns(asked: Query, query: Query) -> dict[str, str]:
     return {o.name: places[o.expr] for o in core(query).outputs}
 
 
-def _input(given: QueryInput, number_: int, pool: str, members: Sequence[Member]) -> QueryInput:
+def _input(
+    given: QueryInput, number_: int, pool: str, members: Sequence[Member], every: int | None
+) -> QueryInput:
     """An input with the rows of each member; its window is the longest of theirs."""
     own = [m.query.inputs[number_] for m in members]
     sets = {
-        m.bit: Chosen(m.bit, o.where, m.starts[number_], o.length) for m, o in zip(members, own, strict=True)
+        m.bit: Chosen(
+            m.bit, o.where, m.starts[number_], o.length, None if m.query.every == every else m.query.every
+        )
+        for m, o in zip(members, own, strict=True)
     }
     made = replace(given, sets=tuple(sets[b] for b in sorted(sets)), pool=pool)
     if given.kind in (STATIC, TUMBLE, PASSING) or given.length is not None:

@@ -48,7 +48,7 @@ def _snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> 
             merged_lives(shape, pairs, instants, one_each(shape)),
             f'{AS_SAID} FILTER (WHERE "b" = "i")',
         )
-    views = [window_view(shape, n, instants, expand, sizes) for n in range(len(shape.sides))]
+    views = [window_view(shape, n, instants, expand, sizes, given=True) for n in range(len(shape.sides))]
     columns = [*key_columns(shape), instant(shape), *weighed_parts(shape)]
     rows = (
         _attached(shape, views, columns)

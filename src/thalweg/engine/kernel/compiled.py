@@ -17,6 +17,7 @@ from thalweg.model.query import Query, QueryInput
 from thalweg.plan.core import core
 from thalweg.plan.graph import cut_anew
 from thalweg.plan.grid import Split
+from thalweg.plan.instants import times
 from thalweg.plan.levels import last_stage, last_uses, part_of
 from thalweg.plan.nodes import Emission, Fragment, Join, Plan
 from thalweg.plan.pool import numbered, shown_columns
@@ -28,9 +29,11 @@ from thalweg.state.plans import known_plan, plan_at
 
 @dataclass(frozen=True)
 class Crew:
-    """Members of a pool that make the same of its groups, each with other rows: their results are one statement."""
+    """Members of a pool that make the same of its groups, each with other rows, at every `nth` of its instants: their results are one
+    statement."""
 
     join: str
+    nth: int
     emissions: tuple[Emission, ...]
     parts: dict[str, Part]
 
@@ -128,14 +131,16 @@ def _united(plan: Plan) -> dict[str, list[tuple[str, QueryInput]]]:
 
 def _crews(plan: Plan) -> tuple[Crew, ...]:
     """The members of pools that have no other plan beside, by what they make of the groups. Only EMIT CHANGES is each by itself."""
-    found: dict[tuple[str, object], list[Emission]] = {}
+    found: dict[tuple[str, int, object], list[Emission]] = {}
     for query in plan.queries:
         given = plan.given_to(query.name)
         if query.every is not None and not query.changes and len(given) == 1 and given[0].bit is not None:
             made = (core(query).aggregates, numbered(query).outputs, query.having)
-            found.setdefault((given[0].nodes[0], made), []).append(given[0])
+            join = plan.join(given[0].nodes[0])
+            found.setdefault((join.id, times(query, join.asked), made), []).append(given[0])
     return tuple(
-        Crew(join, tuple(some), {e.query: _whole(plan, e) for e in some}) for (join, _), some in found.items()
+        Crew(join, nth, tuple(some), {e.query: _whole(plan, e) for e in some})
+        for (join, nth, _), some in found.items()
     )
 
 

@@ -26,7 +26,7 @@ from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.task import Handover, Instants, Notes, Task
 from thalweg.model.query import Query
 from thalweg.plan.grid import Cut
-from thalweg.plan.instants import final_instants, is_emitted
+from thalweg.plan.instants import final_instants, is_emitted, times
 from thalweg.plan.nodes import Emission
 from thalweg.plan.pool import numbered
 from thalweg.plan.ranges import HIGHEST, LOWEST
@@ -68,6 +68,16 @@ def of_member(table: pa.Table, column: str, bit: int) -> pa.Table:
     """The rows of a pool that one member takes, without their query-sets."""
     sets = table.column(column).to_numpy()
     return table.take(pa.array(np.flatnonzero(sets & np.uint64(1 << bit)))).drop_columns([column])
+
+
+def at_own_instants(table: pa.Table, nth: int) -> pa.Table:
+    """What a pool has at every `nth` of its instants, by the number that a member gives them."""
+    if nth == 1:
+        return table
+    instants = table.column("i").to_numpy()
+    own = np.flatnonzero(instants % nth == 0)
+    place = table.column_names.index("i")
+    return table.take(pa.array(own)).set_column(place, "i", pa.array(instants[own] // nth))
 
 
 def members_table(sets: pa.ChunkedArray, emissions: Sequence[Emission]) -> pa.Table:
@@ -117,7 +127,7 @@ class _Finish:
         whole, first = stack(tables), numbered(self.plan.query(crew.emissions[0].query))
         self.offered.offer("partial", whole)
         self.offered.offer("members", members_table(whole.column(f"k{len(first.keys)}"), crew.emissions))
-        table = query(members_sql(first, PARTIAL, '"members"'))
+        table = query(members_sql(first, PARTIAL, '"members"', crew.nth))
         return show_shared(
             self.task, self.report, self.plan, self.plan.join(crew.join).pool, table, crew.parts, "finish"
         )
@@ -133,8 +143,9 @@ class _Finish:
         found = []
         for emission in self.plan.given_to(asked.name):
             for table in self.tables.get(RESULT + emission.nodes[0], ()):
-                shown = [i for i in pc.unique(table.column("i")).to_pylist() if is_emitted(emission, i)]
-                given = table.filter(pc.is_in(table.column("i"), pa.array(shown, pa.int64())))
+                own = at_own_instants(table, times(asked, self.plan.join(emission.nodes[0]).asked))
+                shown = [i for i in pc.unique(own.column("i")).to_pylist() if is_emitted(emission, i)]
+                given = own.filter(pc.is_in(own.column("i"), pa.array(shown, pa.int64())))
                 found.append(
                     given if emission.bit is None else of_member(given, f"k{len(asked.keys)}", emission.bit)
                 )

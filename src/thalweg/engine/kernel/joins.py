@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.evaluations.base import KEPT, MET, SENT, SHOWN, Moment, Step
 from thalweg.compile.evaluations.rows import at_once, shown_outputs
 from thalweg.compile.inputs import ALL, NEW, OLD
+from thalweg.compile.lengths import rarer
 from thalweg.compile.sub_joins import in_order, sub_sql
 from thalweg.compile.views import PAIRS, gathered, grouped, no_rows_sql
 from thalweg.engine.blame import blaming
@@ -25,8 +27,9 @@ from thalweg.engine.kernel.stock import Stock
 from thalweg.expr.nodes import Column
 from thalweg.model.attaching import inner_streams, is_full, sides_that_wait
 from thalweg.plan.grid import Cut
-from thalweg.plan.instants import alive_instants, final_instants, is_emitted
+from thalweg.plan.instants import alive_instants, final_instants, is_emitted, times
 from thalweg.plan.nodes import Fragment
+from thalweg.plan.pool import ALL as ALL_BITS
 from thalweg.plan.pool import SET
 from thalweg.plan.ranges import Range
 from thalweg.plan.shape import Shape
@@ -188,8 +191,13 @@ class JoinWork:
         slots = tuple(self._slots(shape, n) for n in shape.streams)
         there = [(*s, (final[0] - 1) * shape.step - 1) for s in slots] if goes_on else slots
         alive = alive_instants(shape, [tuple(sorted(s)) for s in there], final) if evaluation.stands else []
-        users = self.plan.users(join.id)
-        shown = tuple(i for i in alive if any(is_emitted(e, i) for e in users))
+        users = {
+            (times(self.plan.query(e.query), join.asked), e.begin, e.until): e
+            for e in self.plan.users(join.id)
+        }
+        shown = tuple(
+            i for i in alive if any(i % n == 0 and is_emitted(e, i // n) for (n, _, _), e in users.items())
+        )
         if turn.kept:
             kept = stack([self.shelf.read(f) for f in turn.kept])
             self.tables.offer(KEPT, kept)
@@ -268,7 +276,9 @@ class JoinWork:
         return query(grouped(shape, ['"slot"'], 'SELECT * FROM "lives"'))
 
     def _send(self, shape: Shape, table: pa.Table) -> int:
-        """Partial results to the partition of their group."""
+        """Partial results to the partition of their group; of a pool's, those at instants that somebody who takes them is given."""
+        if nths := rarer(shape):
+            table = _given(table, shape.keys[-1].strip('"'), nths)
         if table.num_rows:
             self.tables.offer("partial", table)
             cut = query(f'SELECT *, {Cut((shape.groups,)).sql(self.task.partitions)} AS p FROM "partial"')
@@ -284,6 +294,14 @@ class JoinWork:
             found = pc.unique(self.stock.present[id].column("slot"))
             self.slots[id] = tuple(sorted(found.to_pylist()))
         return self.slots[id]
+
+
+def _given(table: pa.Table, whole: str, nths: Mapping[int, int]) -> pa.Table:
+    """The groups of a pool that are given to somebody: not those of members alone whose instants are others."""
+    sets, instants = table.column(whole).to_numpy(), table.column("i").to_numpy()
+    for nth, bits in nths.items():
+        sets = np.where(instants % nth == 0, sets, sets & np.uint64(ALL_BITS & ~bits))
+    return table.take(pa.array(np.flatnonzero(sets)))
 
 
 def in_slots(tables: list[pa.Table], ranges: list[Range] | None) -> list[pa.Table]:
