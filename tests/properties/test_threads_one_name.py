@@ -113,8 +113,9 @@ def test_all_want_the_same_names(tmp_path: Path, seed: int) -> None:
     assert not rivals.errors, rivals.errors
     session = rivals.session
     assert rivals.refused and rivals.done > 20 and session.latest_manifest().batch == BATCHES - 1
-    last = {life.name: life for life in session.lives()}
-    whole = [v for v in last.values() if v.ended is None or v.name not in rivals.replaced]
+    lives = session.lives()
+    whole = [v for v in lives if v.ended is None or v.name not in rivals.replaced]
+    assert len({v.directory for v in lives}) == len(lives), "each has a directory of its own"
     handles = [
         QueryHandle(session, v.name, query_of(session.catalog, parse_select(v.text), v.name), v)
         for v in whole

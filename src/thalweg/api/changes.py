@@ -33,7 +33,11 @@ def changes(before: Mapping[str, Query], now: Mapping[str, Query]) -> Changes:
 
 def asks_same(a: Query, b: Query) -> bool:
     """Whether two queries of one name have the same results, whatever their texts and wherever the results go."""
-    return replace(a, text="", into=None, history=None) == replace(b, text="", into=None, history=None)
+    return _asked(a) == _asked(b)
+
+
+def _asked(query: Query) -> Query:
+    return replace(query, text="", into=None, history=None, number=0, line=0)
 
 
 def check_redefined(found: Changes, asked: Collection[str]) -> None:

@@ -11,7 +11,6 @@ from thalweg.api.places import rows_beside
 from thalweg.api.results import result_files
 from thalweg.connectors.files import check_apart, check_first_file
 from thalweg.engine.kernel.relations import check_relation
-from thalweg.engine.runner import Runner
 from thalweg.errors import UsageError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
@@ -118,8 +117,8 @@ def check_ttl(query: Query) -> None:
     )
 
 
-def check_new_output(query: Query, directory: str, runner: Runner) -> None:
+def check_new_output(query: Query, directory: str) -> None:
     """Refuse to mix the results of a query with those of an earlier one."""
-    if result_files(directory) or runner.writes_to(directory):
+    if result_files(directory):
         hint = f"remove them, or give query {query.name} another name or another INTO directory"
         raise UsageError(f"{directory}: holds results of an earlier query", hint)

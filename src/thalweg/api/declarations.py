@@ -6,7 +6,7 @@ Before a session runs, that is its own business. While it runs, a change is in i
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -19,6 +19,7 @@ from thalweg.api.checks import (
     check_sessions,
     check_ttl,
 )
+from thalweg.api.creations import Creations
 from thalweg.api.declaring import absolute, bound_again, query_of
 from thalweg.api.past import Past
 from thalweg.api.places import Places, check_results, check_rows_beside
@@ -65,12 +66,16 @@ class Declarations:
         self.lock, self._depth = threading.RLock(), 0
         self._number, self._replans = 0, 0
         self._written = self.catalog, self._lasting
+        self._stood = self.catalog
+        self._creations = Creations(self._given)
         self._together = Together(self._write)
 
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Nobody else changes anything; what was changed here is in the directory when the outermost block ends, if the session runs."""
         self.lock.acquire()
+        if self._depth == 0:
+            self._stood = self.catalog
         self._depth += 1
         try:
             yield
@@ -213,6 +218,7 @@ class Declarations:
             check_ttl(query)
             if statement.history is not None:
                 check_history(self.catalog, query, self._past.ran() if self._is_open else {}, statement.way)
+            query = self._numbered(query)
             catalog = self._added(query) if statement.way == "CREATE" else self._replaced(query)
             check_results(
                 self.catalog,
@@ -225,6 +231,36 @@ class Declarations:
             self.become(catalog, thing(QUERY, query.name))
         return query
 
+    def _numbered(self, query: Query) -> Query:
+        """A query with the number of its creation. It is one that was there where nothing but its text changes."""
+        before = self._there.get(query.name)
+        if before is not None and self._places.is_same(before, query):
+            return replace(query, number=before.number, line=before.line)
+        replaced = (self.catalog.queries if self._is_open else self._there).get(query.name)
+        return self._creations.new(query, replaced)
+
+    def _is_going_on(self, query: Query) -> bool:
+        """Whether a query is one that was there."""
+        return (before := self._there.get(query.name)) is not None and before.number == query.number
+
+    @property
+    def _there(self) -> Mapping[str, Query]:
+        """The queries that a change is made to: those of an earlier run, or those before the statements that come into force together."""
+        return self._stood.queries if self._is_open else self._remembered
+
+    @property
+    def _remembered(self) -> Mapping[str, Query]:
+        """The queries of an earlier run."""
+        last = self._changelog.last
+        return last.recorded.queries if last.number >= 0 else self._past.ran()
+
+    def _given(self) -> Iterator[int]:
+        """The numbers that queries were given before this session was opened."""
+        told = self._changelog.last.recorded
+        yield from (q.number for q in told.queries.values())
+        yield from (f.query.number for f in told.failed.values())
+        yield from (life.number for life in self._past.lives())
+
     def _added(self, query: Query) -> Catalog:
         """With one more query. One that failed, and is declared again by a script as it was, stays as it is."""
         remembered = self._is_remembered(QUERY, query.name)
@@ -232,18 +268,20 @@ class Declarations:
         if remembered and failed is not None and asks_same(failed.query, query):
             return self.catalog.with_failed([failed])
         again = remembered and (query.name in self.catalog.queries or query.name in self.catalog.failed)
-        return (self.catalog.without_query(query.name) if again else self.catalog).with_query(query)
+        catalog = (self.catalog.without_query(query.name) if again else self.catalog).with_query(query)
+        if self._is_open and not self._is_going_on(query):
+            self._places.keep_apart(query)
+        return catalog
 
     def _replaced(self, query: Query) -> Catalog:
         """With a query in the place of another, whose results stay apart from its own."""
-        before = self._past.ran().get(query.name)
-        if query.name in self.catalog.failed:
-            before = self.catalog.failed[query.name].query
-        if before is None and self._running.runner is not None:
-            before = self.catalog.queries.get(query.name)
-        if before is not None and query.name not in self.catalog.failed:
-            check_sessions(before, query)
-        self._places.set_apart(query, before)
+        name, failed = query.name, query.name in self.catalog.failed
+        if not self._is_going_on(query):
+            before = [there[name] for there in (self._past.ran(), self._there) if name in there]
+            for other in () if failed else before:
+                check_sessions(other, query)
+            if self._is_open or failed or before:
+                self._places.set_apart(query)
         return self.catalog.with_other_query(query)
 
     def _check_plan(self, catalog: Catalog, query: Query) -> None:
@@ -256,12 +294,12 @@ class Declarations:
 
     def _check_running(self, catalog: Catalog, query: Query) -> None:
         """Refuse, while batches run, what a start would refuse."""
-        if (runner := self._running.runner) is not None:
+        if self._is_open:
             check_relations(self.catalog, query)
             place = self._places.of(query)
             check_no_feedback(catalog, self._running.directory.root, {query.name: place})
-            if not (ran := self._past.ran().get(query.name)) or not asks_same(ran, query):
-                check_new_output(query, place, runner)
+            if not self._is_going_on(query):
+                check_new_output(query, place)
 
     def set(self, key: str, value: str) -> None:
         """Change a setting, unless it leaves a query without a plan."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from thalweg import errors
 from thalweg.api.current import current_rows
-from thalweg.api.results import ResultFile, as_format, empty_results, files_of, others_of, read_results
+from thalweg.api.results import ResultFile, as_format, empty_results, files_of, read_results
 from thalweg.api.usage import catching_up_text
 from thalweg.errors import ThalwegError, UsageError
 from thalweg.model.query import Query
@@ -28,7 +28,7 @@ LOOK = 0.25
 
 
 class QueryHandle:
-    """A query that lives or was dropped. Handles of one name are told apart by what they ask, and by where their results go."""
+    """A query that lives or was dropped. Handles of one name are told apart by which creation they are of."""
 
     def __init__(
         self, session: Session, name: str, query: Query | None = None, life: Life | None = None
@@ -64,7 +64,8 @@ class QueryHandle:
     @property
     def is_live(self) -> bool:
         """Whether it is part of the workload."""
-        return self._query is not None and self._session.catalog.queries.get(self.name) is self._query
+        found = self._session.catalog.queries.get(self.name)
+        return self._query is not None and found is not None and found.number == self._query.number
 
     @property
     def epoch(self) -> int | None:
@@ -152,7 +153,7 @@ class QueryHandle:
             raise self.error
         if not self.is_live:
             return self.epoch is None or self.ended is not None
-        return self.epoch is not None or running.will_run(self.name)
+        return self.epoch is not None or running.will_run(self.query)
 
     def explain(self) -> str:
         """The plan that it is part of, as text."""
@@ -175,10 +176,10 @@ class QueryHandle:
         life = self._found()
         asked = self._query or life
         assert asked is not None
-        shared, others = self._session.directory.shared, others_of(life, self._session.lives())
-        alone = None if others or (life is not None and life.pools) else self.directory
+        shared = self._session.directory.shared
+        alone = None if life is not None and life.pools else self.directory
         return as_format(
-            lambda: read_results(asked, self.directory, shared, life, others),
+            lambda: read_results(asked, self.directory, shared, life),
             alone,
             format,
             lambda: self._session.spark,
@@ -193,9 +194,7 @@ class QueryHandle:
 
     def files(self) -> list[ResultFile]:
         """The files that may have results of it, oldest batch first."""
-        life = self._found()
-        others = others_of(life, self._session.lives())
-        return files_of(self.directory, self._session.directory.shared, life, others)
+        return files_of(self.directory, self._session.directory.shared, self._found())
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -212,14 +211,17 @@ class QueryHandle:
     def _found(self) -> Life | None:
         """What the batches say of it; what once ended stays as it is."""
         if self._life is None or self._life.ended is None:
-            found = [v for v in self._session.lives() if v.name == self.name and self._is_mine(v)]
+            mine = self.name, self._number
+            found = [v for v in self._session.lives() if (v.name, v.number) == mine]
             self._life = found[-1] if found else self._life
         return self._life
 
-    def _is_mine(self, life: Life) -> bool:
-        """Whether a life of its name is its own: another may have asked the same before or since, and has written elsewhere."""
-        asked = self._query is None or life.text == self._query.text
-        return asked and (life.directory == self.directory or (self.is_live and life.ended is None))
+    @property
+    def _number(self) -> int:
+        """Which creation it is of."""
+        if self._query is not None:
+            return self._query.number
+        return self._life.number if self._life is not None else 0
 
     def _repr_html_(self) -> str:
         where = f"<br>results in {escape(self.directory)}"

@@ -17,61 +17,53 @@ from thalweg.model.stream import Stream
 from thalweg.model.target import address_of
 from thalweg.state.lives import Lives
 
+Creation = tuple[str, int]
+
 
 class Places:
-    """The result directories of a session. `lives` says where results went so far, `ran` what the last batch was asked, `recorded` what was
-    told last, and where it was to go."""
+    """The result directories of a session, one for each creation of a query. `lives` says where results went so far, `recorded` what was told
+    last, and where it was to go."""
 
-    def __init__(
-        self,
-        root: Path,
-        lives: Callable[[], Lives],
-        ran: Callable[[], Mapping[str, Query]],
-        recorded: Callable[[], Recorded],
-    ) -> None:
-        self._root, self._lives, self._ran, self._recorded = root, lives, ran, recorded
-        self._known: dict[Query, str] = {}
-        self._said: dict[int, tuple[Query, str]] = {}
+    def __init__(self, root: Path, lives: Callable[[], Lives], recorded: Callable[[], Recorded]) -> None:
+        self._root, self._lives, self._recorded = root, lives, recorded
+        self._known: dict[Creation, str] = {}
 
     def of(self, query: Query) -> str:
         """The directory of a query's results; once said it stays."""
-        said = self._said.get(id(query))
-        if said is None or said[0] is not query:
-            if query not in self._known:
-                self._known[query] = self._found(query)
-            said = self._said[id(query)] = (query, self._known[query])
-        return said[1]
+        creation = query.name, query.number
+        if creation not in self._known:
+            self._known[creation] = self._found(query)
+        return self._known[creation]
 
     def _found(self, query: Query) -> str:
-        base = self._base_of(query)
-        if self._is_recorded(query):
-            return self._recorded().places[query.name]
-        life = next((v for v in self._lives() if v.name == query.name and v.ended is None), None)
-        if life is None or life.directory == base:
-            return base
-        ran = self._ran().get(query.name)
-        return (
-            life.directory
-            if ran is not None and asks_same(ran, query) and self._base_of(ran) == base
-            else base
-        )
-
-    def set_apart(self, query: Query, before: Query | None) -> None:
-        """Give a query that takes the place of `before` a directory of its own, unless it asks what runs already."""
-        ran = self._ran().get(query.name)
-        if before is None or (ran is not None and asks_same(ran, query)) or self._is_recorded(query):
-            return
-        base, used = (
-            self._base_of(query),
-            {*self._known.values(), *(life.directory for life in self._lives())},
-        )
-        self._known[query] = base if base not in used and not result_files(base) else next_version(base, used)
-        self._said.pop(id(query), None)
-
-    def _is_recorded(self, query: Query) -> bool:
-        """Whether it was told before, to go to the same place."""
         told = self._recorded().queries.get(query.name)
-        return told is not None and asks_same(told, query) and self._base_of(told) == self._base_of(query)
+        if told is not None and told.number == query.number:
+            return self._recorded().places[query.name]
+        mine = (
+            v for v in self._lives() if v.ended is None and (v.name, v.number) == (query.name, query.number)
+        )
+        return next((v.directory for v in mine), self._base_of(query))
+
+    def set_apart(self, query: Query) -> None:
+        """Give a query that takes the place of another a directory that never was one's."""
+        used, base = self._used, self._base_of(query)
+        is_free = base not in used and not result_files(base)
+        self._known[query.name, query.number] = base if is_free else next_version(base, used)
+
+    def keep_apart(self, query: Query) -> None:
+        """Give a query a directory beside its own one where another had that, which found nothing yet: a batch may still write there."""
+        base, used = self._base_of(query), self._used
+        if base in used and not result_files(base):
+            self._known[query.name, query.number] = next_version(base, used)
+
+    @property
+    def _used(self) -> set[str]:
+        """The directories that were given to queries."""
+        return {*self._known.values(), *(life.directory for life in self._lives())}
+
+    def is_same(self, a: Query, b: Query) -> bool:
+        """Whether two queries of one name have the same results, in the same place."""
+        return asks_same(a, b) and self._base_of(a) == self._base_of(b)
 
     def _base_of(self, query: Query) -> str:
         return address_of(query.into, str(self._root / query.name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,12 @@ def read_results(
     directory: str,
     shared: Path | None = None,
     life: Life | None = None,
-    others: Sequence[Life] = (),
 ) -> pa.Table:
     """All results so far; an empty table with the right columns where there are none yet.
 
     They are in files of its own, and in those that it shared with others in its life.
     """
-    tables = [file.read(query.name) for file in files_of(directory, shared, life, others)]
+    tables = [file.read(query.name) for file in files_of(directory, shared, life)]
     if found := [t for t in tables if t is not None]:
         return pa.concat_tables(found)
     return empty_results(query)
@@ -63,30 +62,16 @@ class ResultFile:
         return read_part(self.path, query) if self.is_shared else read_file(self.path)
 
 
-def others_of(life: Life | None, lives: Iterable[Life]) -> tuple[Life, ...]:
-    """The lives of other queries of its name that wrote to the same directory: one was dropped, and created again while a batch ran."""
-    if life is None:
-        return ()
-    same = (v for v in lives if v.name == life.name and v.directory == life.directory)
-    return tuple(v for v in same if v.epoch != life.epoch)
-
-
-def files_of(
-    directory: str, shared: Path | None = None, life: Life | None = None, others: Sequence[Life] = ()
-) -> list[ResultFile]:
-    """All files that may have results of a query, oldest batch first; those of batches of `others` are theirs."""
+def files_of(directory: str, shared: Path | None = None, life: Life | None = None) -> list[ResultFile]:
+    """All files that may have results of a query, oldest batch first."""
     with_others = (
         [] if shared is None or life is None else shared_files(shared, life.pools, life.epoch, life.ended)
     )
     found = [
-        *(ResultFile(f, False) for f in result_files(directory) if not _is_in(batch_of(f), others)),
+        *(ResultFile(f, False) for f in result_files(directory)),
         *(ResultFile(f, True) for f in with_others),
     ]
     return sorted(found, key=lambda f: (batch_of(f.path), f.path.name))
-
-
-def _is_in(batch: int, lives: Iterable[Life]) -> bool:
-    return any(v.epoch <= batch and (v.ended is None or batch < v.ended) for v in lives)
 
 
 def empty_results(query: Query | Life) -> pa.Table:

@@ -20,6 +20,7 @@ from thalweg.engine.spark import frame_of, lease, own_session, release
 from thalweg.engine.streaming import Streaming, Streams
 from thalweg.engine.workload import PlannerOf, Workload
 from thalweg.errors import UsageError
+from thalweg.model.query import Query
 from thalweg.model.settings import Config
 from thalweg.model.stream import Stream
 from thalweg.state.directory import Directory
@@ -235,7 +236,7 @@ class Running:
         if not self.is_active:
             raise UsageError("the session does not run", "start it first")
 
-    def will_run(self, query: str) -> bool:
+    def will_run(self, query: Query) -> bool:
         """Whether no batch is under way, and the next one will run a query."""
         return (runner := self.runner) is not None and runner.will_run(query)
 

@@ -73,9 +73,7 @@ class Session:
         self.listeners.append(self._print_console)
         self._past = Past(self.directory, self._running)
         self._changelog = changelog_of(self.directory)
-        self._places = Places(
-            self.directory.results, self._past.lives, self._past.ran, lambda: self._changelog.last.recorded
-        )
+        self._places = Places(self.directory.results, self._past.lives, lambda: self._changelog.last.recorded)
         self._declarations = Declarations(self._running, self._past, self._places, self._changelog)
         self._running.sources.update(
             {
@@ -335,10 +333,10 @@ class Session:
     def _begin(self, runner: Runner) -> None:
         """Refuse what can't run, now that the directory is held, and keep what will."""
         self.check()
-        running = {q.name for q in runner.plan.queries}
+        running = {(q.name, q.number) for q in runner.plan.queries}
         for query in self.catalog.queries.values():
-            if query.name not in running and not self._is_replayed(query):
-                check_new_output(query, self.output_of(query), runner)
+            if (query.name, query.number) not in running and not self._is_replayed(query):
+                check_new_output(query, self.output_of(query))
         self._declarations.begin()
         self.pushing.begin()
 

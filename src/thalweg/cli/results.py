@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from thalweg.api.results import empty_results, files_of, others_of
+from thalweg.api.results import empty_results, files_of
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import draw
 from thalweg.errors import UsageError
@@ -31,26 +31,20 @@ def show_results(directory: Path, query: str, format: str, follow: bool) -> None
     if follow and format == "parquet":
         raise UsageError("results can't be followed as one Parquet file", "use --format csv or json")
     seen: set[Path] = set()
-    known = _lives(session)
-    life = _life(session, query, known)
-    first = pa.concat_tables([empty_results(life), *_new(session, life, seen, known)])
+    life = _life(session, query)
+    first = pa.concat_tables([empty_results(life), *_new(session, life, seen)])
     WRITERS[format](first, True)
     while follow:
         sys.stdout.flush()
         time.sleep(EVERY)
-        known = _lives(session)
-        for rows in _new(session, _life(session, query, known), seen, known):
+        for rows in _new(session, _life(session, query), seen):
             WRITERS[format](rows, False)
 
 
-def _lives(session: Directory) -> lives.Lives:
-    """When queries were part of the batches, as the last batch left it."""
+def _life(session: Directory, query: str) -> Life:
+    """The last life of a query, as the last batch left it."""
     session.check_format()
-    return lives.read(session.queries, latest_at(session.manifests).batch)
-
-
-def _life(session: Directory, query: str, known: lives.Lives) -> Life:
-    """The last life of a query."""
+    known = lives.read(session.queries, latest_at(session.manifests).batch)
     found = next((life for life in reversed(known) if life.name == query), None)
     if found is None:
         names = ", ".join(sorted({life.name for life in known})) or "none yet"
@@ -58,9 +52,9 @@ def _life(session: Directory, query: str, known: lives.Lives) -> Life:
     return found
 
 
-def _new(session: Directory, life: Life, seen: set[Path], known: lives.Lives) -> Iterator[pa.Table]:
+def _new(session: Directory, life: Life, seen: set[Path]) -> Iterator[pa.Table]:
     """The rows of files that were not seen before."""
-    for file in files_of(life.directory, session.shared, life, others_of(life, known)):
+    for file in files_of(life.directory, session.shared, life):
         if file.path not in seen:
             seen.add(file.path)
             rows = file.read(life.name)

@@ -61,7 +61,7 @@ def switch_of(
 ) -> Switch | None:
     """What a batch changes; None where a plan has only come to its end."""
     before, after, stopped = _live(old), _live(new), {f.query.name: f.message for f in failed}
-    replaced = tuple(n for n, q in after.items() if n in before and before[n].meaning != q.meaning)
+    replaced = tuple(n for n, q in after.items() if n in before and not q.is_one_with(before[n]))
     found = Switch(
         batch=batch,
         at=now_text(),

@@ -23,6 +23,7 @@ from thalweg.engine.workload import Workload
 from thalweg.errors import EnvironmentProblem, StateError
 from thalweg.model.query import Query
 from thalweg.plan.codec import dumps as query_text
+from thalweg.plan.nodes import Plan
 from thalweg.state.checks import damaged, digest, opened, sealed
 from thalweg.state.course import Mark, marks_after
 from thalweg.state.directory import Directory
@@ -86,8 +87,7 @@ class Replays(Coming):
         if not early:
             return []
         manifest, plan = self._live.last
-        ran = {q.name: q.meaning for q in plan.queries if q.name in early}
-        asked = [q for q in workload.queries if q.name in early and ran.get(q.name) != q.meaning]
+        asked = [q for q in workload.queries if q.name in early and not _runs(plan, q)]
         seen = [q for q in asked if any(manifest.tops.get(s) is not None for s in q.sources)]
         return [q for q in seen if q.name not in self._found and q.name not in self._broken]
 
@@ -138,8 +138,8 @@ class Replays(Coming):
         self._found = {n: r for n, r in self._found.items() if asked.get(n) is r.query}
         root = self._live.directory.replays
         early = [q for q in asked.values() if q.history is not None]
-        ran = {q.name: q.meaning for q in self._live.last[1].queries} if early else {}
-        coming = (q for q in early if ran.get(q.name) != q.meaning)
+        plan = self._live.last[1]
+        coming = (q for q in early if not _runs(plan, q))
         kept = {self.directory_of(q, workload.outputs[q.name]).root for q in coming}
         for path in root.iterdir() if root.exists() else ():
             if path not in kept:
@@ -244,6 +244,10 @@ class Replays(Coming):
         """The replay of a query that has not caught up."""
         found = self._found.get(query.name)
         return found if found is not None and found.query is query else None
+
+
+def _runs(plan: Plan, query: Query) -> bool:
+    return (before := plan.find(query.name)) is not None and before.is_one_with(query)
 
 
 def _removed(path: Path) -> None:

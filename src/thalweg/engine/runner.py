@@ -130,20 +130,15 @@ class Runner:
         with self.turned:
             return self.manifest, self.plan
 
-    def will_run(self, query: str) -> bool:
+    def will_run(self, query: Query) -> bool:
         """Whether no batch is under way, and the next one will run a query."""
         pending = self.coming.pending(self.workload)
         with self.turned:
             return (
                 not self.turns.is_busy
-                and query not in pending
-                and any(q.name == query for q in self.workload.queries)
+                and query.name not in pending
+                and any(q.name == query.name and q.is_one_with(query) for q in self.workload.queries)
             )
-
-    def writes_to(self, directory: str) -> bool:
-        """Whether a query that was dropped may still add to a directory of results."""
-        with self.turned:
-            return self.turns.is_busy and directory in self._under_way.outputs.values()
 
     def _batch(self, frame: Any, batch: int) -> None:
         started = time.perf_counter()
@@ -314,14 +309,14 @@ class Runner:
         )
 
     def _begun_before(self, queries: Sequence[Query]) -> dict[str, Mapping[str, int | None]]:
-        """The beginnings of queries that go on with what others of their names were given."""
+        """The beginnings of queries that go on with what those were given whose place they take."""
         lived = {life.name: life.begins for life in self.lives if life.ended is None}
         return {q.name: lived[q.name] for q in queries if q.name in lived and goes_on(self._ground.plan, q)}
 
     def _continuing(self, plan: Plan) -> set[str]:
-        """The queries of a plan that the batch before had too, asking the same."""
+        """The queries of a plan that the batch before had too."""
         before = {q.name: q for q in self._ground.plan.queries}
-        return {q.name for q in plan.queries if q.name in before and q.meaning == before[q.name].meaning}
+        return {q.name for q in plan.queries if q.name in before and q.is_one_with(before[q.name])}
 
     def _counted(self, plan: Plan) -> Manifest:
         """The last manifest; what it counted of a query that another took the place of is not the new one's."""

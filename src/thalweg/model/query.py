@@ -195,6 +195,8 @@ class Query:
     `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
     Where it stands for many with windows of other lengths, `grain` is what all of these are a whole number of.
     Some inputs may be `attached` to those that are joined; `kept` are then the conditions on what that makes, NULLs in it included.
+    `number` tells those of one name apart: it says which creation in its session it is. `line` is the number of the first of those that
+    took each other's place up to it.
     State: what aggregates keep per group and open slot of the widest window; the rows, or the aggregation sets, of every joined window.
     """
 
@@ -220,11 +222,17 @@ class Query:
     attached: tuple[Attached, ...] = ()
     kept: tuple[Term, ...] = ()
     ttl: int | None = None
+    number: int = 0
+    line: int = 0
 
     @property
     def meaning(self) -> Query:
         """What is asked, whoever asks it, wherever the results go and wherever it begins."""
-        return replace(self, name="", text="", into=None, history=None, reads=())
+        return replace(self, name="", text="", into=None, history=None, reads=(), number=0, line=0)
+
+    def is_one_with(self, other: Query) -> bool:
+        """Whether this is another one of its name, going on as it was."""
+        return self.number == other.number and self.meaning == other.meaning
 
     @property
     def stream(self) -> str:

@@ -36,18 +36,19 @@ def replaced_name(name: str) -> str:
 
 def retired_names(plan: Plan, live: Iterable[Query], sources: Iterable[str]) -> frozenset[str]:
     """The retired queries of a plan that go on: those whose successors live, and whose sources are still read."""
-    names, there = {q.name for q in live}, set(sources)
-    found = [q for q in plan.queries if is_retired(q.name) and replaced_name(q.name) in names]
+    lines, there = {(q.name, q.line) for q in live}, set(sources)
+    found = [q for q in plan.queries if is_retired(q.name) and (replaced_name(q.name), q.line) in lines]
     return frozenset(q.name for q in found if {*q.sources, *q.tables} <= there)
 
 
 def goes_on(plan: Plan, query: Query) -> bool:
-    """Whether a query is given what the one of its name was given in a plan: it asks the same, or needs nothing else. Members of a pool
-    are known to it by what they ask."""
+    """Whether a query is given what the one of its name was given in a plan: it is the same one, or takes its place and needs nothing else.
+    Members of a pool are known to it by what they ask."""
     before = plan.find(query.name)
-    if before is None or before.meaning == query.meaning:
+    if before is None or before.is_one_with(query):
         return before is not None
-    return covers(before, query) and all(e.bit is None for e in plan.given_to(query.name))
+    is_covered = before.line == query.line and covers(before, query)
+    return is_covered and all(e.bit is None for e in plan.given_to(query.name))
 
 
 def retire(

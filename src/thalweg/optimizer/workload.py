@@ -130,17 +130,18 @@ def joins(draft: Draft) -> Draft:
 
 
 def _replaced(draft: Draft) -> frozenset[str]:
-    """The queries that others take the place of."""
+    """The queries that others take the place of. One that was created after the one of its name was dropped has only that in common with it."""
+    other = (q for q in draft.queries if q.name in draft.places and q.name not in draft.continuing)
     return frozenset(
-        q.name for q in draft.queries if q.name in draft.places and q.name not in draft.continuing
+        q.name for q in other if (old := draft.old.find(q.name)) is not None and old.line == q.line
     )
 
 
 def retiring(draft: Draft) -> Draft:
     """Where a query takes the place of another, the old one gives out what begins before the new one does."""
-    before = {q.name: q for q in draft.old.queries}
+    before, replaced = {q.name: q for q in draft.old.queries}, _replaced(draft)
     for query in draft.queries:
-        if query.name in before and query.name not in draft.continuing and query.name in draft.places:
+        if query.name in replaced & before.keys():
             new = [e for p in draft.made for e in p.emissions if e.query == query.name]
             old, left = retire(
                 draft.old, before[query.name], new, query, draft.begins, draft.places[query.name]
@@ -219,7 +220,7 @@ def advance(
 
     The queries of `replan` are planned again, those over windows all together; where that gives other nodes, the old ones go on for
     the instances that start at or before the highest event time seen, and the new ones take over from there: no row can be missed.
-    So it is with a query that asks something else than the one of its name did, where `places` says where the results of that one go.
+    So it is with a query that takes the place of the one of its name, where `places` says where the results of that one go.
     """
     queries = tuple(queries)
     nested = all_nested((*queries, *old.queries))

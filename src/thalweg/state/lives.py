@@ -23,7 +23,7 @@ class Life:
     """A query in force: from batch `epoch` on, until batch `ended`, which is without it.
 
     `begins` is per stream the event time from which its rows count, None where they do from the first. `pools` are those that it was
-    computed in, whose result files have its rows.
+    computed in, whose result files have its rows. `number` says which creation of a query in its session it is of.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Life:
     text: str = ""
     ended: int | None = None
     pools: tuple[str, ...] = ()
+    number: int = 0
 
 
 Lives = tuple[Life, ...]
@@ -76,9 +77,10 @@ def _born(
     earlier: Mapping[str, int | None] | None,
 ) -> Life:
     seen = {s: tops.get(s) for s in query.sources}
-    begins = {s: None if top is None else top + 1 for s, top in seen.items()}
+    after = {s: None if top is None else top + 1 for s, top in seen.items()}
     outputs = tuple(Column(o.name, o.type) for o in query.outputs)
-    return Life(query.name, batch, begins if earlier is None else earlier, directory, outputs, query.text)
+    begins = after if earlier is None else earlier
+    return Life(query.name, batch, begins, directory, outputs, query.text, number=query.number)
 
 
 def write(directory: Path, batch: int, lives: Lives) -> None:
