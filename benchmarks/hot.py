@@ -22,7 +22,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
@@ -54,7 +53,7 @@ class Clock:
         columns = {"stream": [c[0] for c in chunks], "path": [c[1] for c in chunks]}
         sent = list(ingest([_batch(columns | {"data": pa.array([None] * len(chunks), pa.binary())})], task))
         parts = [0.0] * task.partitions
-        for stage in (work, *(finish,) * compiled(task.plan).last):
+        for stage in (work, *(finish,) * task.last):
             made = []
             for part in range(task.partitions):
                 started = time.process_time()

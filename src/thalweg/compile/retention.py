@@ -14,7 +14,7 @@ from thalweg.plan.codec import dumps
 from thalweg.plan.instants import has_ended, next_instant
 from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan
 from thalweg.plan.ranges import HIGHEST, LOWEST, Frontiers, base, is_drained
-from thalweg.plan.shape import Shape, shape_of
+from thalweg.plan.shape import Shape, shapes_of
 
 # Blocks of a window: files that lie within one of them are merged with each other, so that they expire together.
 BLOCKS = 8
@@ -79,7 +79,7 @@ def _child_needs(plan: Plan, node: Fragment | Derived, frontiers: Frontiers) -> 
 
 
 def _join_needs(plan: Plan, join: Join, frontiers: Frontiers, uses: dict[str, list[int]]) -> None:
-    shape = shape_of(plan, join)
+    shape = shapes_of(plan)[join.id]
     for number in shape.streams:
         uses[join.sides[number]].append(_oldest(shape, number, frontiers))
     keeps = EVALUATIONS[join.evaluate].keeps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,8 +95,14 @@ class Remembering:
         return self.chosen[key]
 
 
+REST = 4.0
+"""How many times as long as a workload takes to be prepared nothing is prepared while a batch runs: what comes meanwhile is one change."""
+WAIT = 0.25
+"""What part of the time that the last batch took the next one waits for a workload that is being prepared."""
+
+
 class Ahead:
-    """Gives a runner its workloads once their plans are chosen. A batch under way is not waited for, and does not wait.
+    """Gives a runner its workloads once their plans are chosen. A batch under way is not waited for; the next one waits a little.
 
     Of several workloads that come one after another only the last is planned.
     """
@@ -107,7 +114,9 @@ class Ahead:
         self._preparing = Beside(self._prepare, "thalweg-planning")
         self._looking = Beside(lambda: self._look(), "thalweg-looking")
         self._look: Callable[[], None] = lambda: None
+        self._rested = 0.0
         runner.planning.planner_of, runner.planning.beside = self.planner_of, self.look
+        runner.ready = lambda: self._preparing.settle(WAIT * runner.turns.last)
 
     def offer(self, workload: Workload) -> None:
         """Have a workload run, from the first batch on that begins when its plan is ready."""
@@ -131,13 +140,15 @@ class Ahead:
         )
 
     def _prepare(self) -> None:
-        workload = self._asked
+        self._runner.turns.rest(self._rested)
+        started, workload = time.monotonic(), self._asked
         try:
             ahead = self._runner.next_workload(workload)
             self._ready = ahead, self._chosen(ahead)
         except Exception:  # the batch will meet it too, and tell it
             self._ready = None
         self._runner.workload = workload
+        self._rested = time.monotonic() + REST * (time.monotonic() - started)
 
     def _chosen(self, workload: Workload) -> Planner:
         """A planner that has chosen all that the next plan takes, though not yet where it begins."""

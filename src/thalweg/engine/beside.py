@@ -32,10 +32,10 @@ class Beside:
                 self._thread = threading.Thread(target=self._run, daemon=True, name=self._name)
                 self._thread.start()
 
-    def settle(self) -> None:
-        """Wait until all that was asked for is done. Many may wait: a thread itself can't be joined by several at once."""
+    def settle(self, timeout: float | None = None) -> None:
+        """Wait until all that was asked for is done, or the time is up. Many may wait: a thread itself can't be joined by several at once."""
         with self._turn:
-            self._turn.wait_for(lambda: self._thread is None)
+            self._turn.wait_for(lambda: self._thread is None, timeout)
 
     def end(self) -> None:
         """Begin no other piece, and wait until the one at hand is done."""

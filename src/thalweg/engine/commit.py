@@ -9,7 +9,7 @@ from math import prod
 from thalweg.compile.retention import needed
 from thalweg.connectors.base import sink_at
 from thalweg.engine.blame import Blamed
-from thalweg.engine.kernel.compiled import compiled, recut
+from thalweg.engine.kernel.compiled import recut
 from thalweg.engine.kernel.connection import HASH
 from thalweg.engine.kernel.work import moved_frontiers
 from thalweg.engine.task import Control, Report, StreamFacts, Task
@@ -33,7 +33,7 @@ from thalweg.statistics.learned import Joined, forgotten, joined, learned
 def committed(before: Manifest, task: Task, plan: Plan, plan_name: str, reports: list[Report]) -> Manifest:
     """Everything the batch did, after what was there before it."""
     controls = controls_of(reports)
-    tops, frontiers = moved_frontiers(task, compiled(task.plan), controls)
+    tops, frontiers = moved_frontiers(task, plan, controls)
     steps = _step_times(controls, reports)
     were = with_tops(plan.nested, before.tops, with_frontiers(plan.nested, before.frontiers))
     seen = _learned(before.seen, plan, were, tops, controls, reports)

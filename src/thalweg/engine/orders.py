@@ -14,6 +14,7 @@ from thalweg.engine.workload import Workload
 from thalweg.model.nesting import with_frontiers
 from thalweg.model.target import address_of
 from thalweg.optimizer.retiring import is_retired
+from thalweg.plan.levels import last_stage
 from thalweg.plan.nodes import Plan, holds_values
 from thalweg.state.directory import Directory
 from thalweg.state.manifest import Manifest
@@ -67,6 +68,7 @@ class Orders:
             readable=workload.readable,
             adopted=ground.files,
             moment=self._ledger.moment(batch) if any(s.is_stamped for s in plan.streams) else None,
+            last=last_stage(plan),
         )
 
     def outputs(self, workload: Workload, plan: Plan) -> dict[str, str]:

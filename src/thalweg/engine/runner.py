@@ -50,8 +50,9 @@ class Runner:
     """Runs micro-batches over a session directory. One at a time; each is committed by one atomic manifest.
 
     `workload` may be replaced by any thread at any time: a batch looks at it once, when it is planned, and has no other source of what
-    it is to do. `planning` chooses its plan, `turns` tells when batches run. A query that makes a batch fail is stopped: `on_failed` is
-    told before the batch is committed without it. `coming` are queries that batches go on with once they have caught up.
+    it is to do. `planning` chooses its plan, `turns` tells when batches run, `ready` is called before each. A query that makes a
+    batch fail is stopped: `on_failed` is told before the batch is committed without it. `coming` are queries that batches go on with once
+    they have caught up.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Runner:
         self.turns, self._under_way = Turns(), Workload()
         self.turned = self.turns.turned
         self.on_failed: Callable[[Sequence[Failure]], None] = lambda failures: None
+        self.ready: Callable[[], None] = lambda: None
         self._stopped: tuple[Query, ...] = ()
         self.chronicle = Chronicle(directory.root, self.manifest.batch)
         self._failed: tuple[Failure, ...] = ()
@@ -109,6 +111,7 @@ class Runner:
         try:
             if self.stopping:
                 raise Stopping
+            self.ready()
             self.turns.turn(True)
             self._batch(frame, batch)
         except Exception as e:

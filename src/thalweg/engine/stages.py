@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 
 from thalweg.engine.kernel.buckets import BUCKET_DDL
-from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
@@ -33,7 +32,7 @@ def spark_job(frame: Any, task: Task) -> list[Report]:
     buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL)
     if task.near:
         return worked_here(buckets.toArrow().to_batches(), task)
-    stages = (work_stage, *(finish_stage,) * compiled(task.plan).last)
+    stages = (work_stage, *(finish_stage,) * task.last)
     for number, stage in enumerate(stages, 1):
         made = REPORTS if number == len(stages) else BUCKET_DDL
         buckets = _mapped(_exchanged(buckets, task), stage, BUCKETS, made)
@@ -46,7 +45,7 @@ REPORTS = "report string"
 def worked_here(buckets: Iterable[pa.RecordBatch], task: Task) -> list[Report]:
     """The stages after ingest, in this process, as one hash range."""
     worked = work(buckets, task, 0)
-    for _ in range(compiled(task.plan).last):
+    for _ in range(task.last):
         worked = finish(worked, task, 0)
     return reports_of(worked)
 

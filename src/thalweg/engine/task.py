@@ -24,7 +24,7 @@ class Task:
     before it reports. `adopted` are state files that the last manifest doesn't name: a replay made them for a query that comes with this
     batch. In a replay `moved` says what the highest event times and the frontiers were after the batch. `outputs` are the addresses of
     sinks by query, by `pool:` and pool, and by `late:` or `bad:` and stream. `moment` is when its rows are read, in microseconds, where a
-    stream has a column of that.
+    stream has a column of that. `last` is the number of exchanges after that of the rows.
     """
 
     batch: int
@@ -45,6 +45,7 @@ class Task:
     adopted: tuple[StateFile, ...] = ()
     moved: tuple[Instants, Instants] | None = None
     moment: int | None = None
+    last: int = 0
 
     @property
     def spill(self) -> str:

@@ -8,6 +8,7 @@ that give a stream other names still share its state.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import gcd
 
 from thalweg.expr.nodes import Expr
@@ -225,7 +226,7 @@ class Query:
     number: int = 0
     line: int = 0
 
-    @property
+    @cached_property
     def meaning(self) -> Query:
         """What is asked, whoever asks it, wherever the results go and wherever it begins."""
         return replace(self, name="", text="", into=None, history=None, reads=(), number=0, line=0)

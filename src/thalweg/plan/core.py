@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from thalweg.expr.nodes import Expr
 from thalweg.expr.normal import ordered
+from thalweg.model.once import once
 from thalweg.model.query import ColumnRef, Equality, Output, Query, QueryAggregate, Term, joined_name
 
 
+@once
 def core(query: Query) -> Query:
     """A query without names, inputs numbered, and where it is aggregated without HAVING and what is shown."""
     names = {

@@ -39,7 +39,9 @@ def _with_common_sets(plan: Plan) -> Plan:
 
 
 def _with_own(fragment: Fragment, sets: tuple[Chosen, ...]) -> Fragment:
-    return replace(fragment, sets=sets, common=max((c.bit for c in sets), default=0) // 64 + 1)
+    common = max((c.bit for c in sets), default=0) // 64 + 1
+    is_so = fragment.common == common and fragment.sets == sets
+    return fragment if is_so else replace(fragment, sets=sets, common=common)
 
 
 def _chosen(plan: Plan, room: Room, number: int, emission: Emission) -> Chosen:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
+from thalweg.model.once import once
 from thalweg.model.query import (
     PASSING,
     RANGE,
@@ -46,6 +47,7 @@ class Member:
     starts: tuple[int | None, ...]
 
 
+@once
 def pattern(query: Query) -> Query:
     """What queries must have in common to be computed as one."""
     asked = core(query)
@@ -121,6 +123,7 @@ def pooled(shape: Query, pool: str, members: Sequence[Member], gone: Sequence[Me
     return replace(shape, inputs=inputs, residue=(nonzero,), columns=columns, keys=keys, outputs=shown)
 
 
+@once
 def unpooled(asked: Query) -> Query:
     """The template of a pool's query."""
     return replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from thalweg.model.once import once
 from thalweg.model.query import Query
 from thalweg.plan.join_order import inputs_met
 from thalweg.plan.nodes import COUNTED, Fragment, Join, Plan
@@ -76,6 +77,12 @@ def shape_of(plan: Plan, join: Join) -> Shape:
     return Shape(
         join, tuple(_with_parts(_own(plan.fragment(s), join), parts, n) for n, s in enumerate(join.sides))
     )
+
+
+@once
+def shapes_of(plan: Plan) -> dict[str, Shape]:
+    """All joins of a plan with their fragments, by their ids."""
+    return {j.id: shape_of(plan, j) for j in plan.joins}
 
 
 def _own(side: Fragment, join: Join) -> Fragment:

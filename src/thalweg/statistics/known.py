@@ -232,8 +232,7 @@ class Known:
         sampled = ((name, s[0], Origin.SAMPLED) for name, s in self.sampled.sides.items())
         found: dict[tuple[str, str], Figure] = {}
         for name, share, origin in (*sampled, *measured):
-            source, where, *_ = json.loads(name)
-            found[source, where] = Figure(share, origin)
+            found[_chosen_by(name)] = Figure(share, origin)
         return found
 
     def share_of(self, source: str, where: Sequence[Expr]) -> Figure:
@@ -307,6 +306,13 @@ def key_sides(query: Query) -> tuple[Fragment, ...]:
 def sides_to_sample(queries: Iterable[Query]) -> tuple[Fragment, ...]:
     """All that is asked of a sample, each once."""
     return tuple({name: side for q in queries if not q.unites for name, side in _sides_to_sample(q)}.values())
+
+
+@lru_cache(maxsize=4096)
+def _chosen_by(side: str) -> tuple[str, str]:
+    """The source and the conditions in the name of a side."""
+    source, where, *_ = json.loads(side)
+    return source, where
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,6 @@ import pyarrow as pa
 from thalweg.api.results import read_results
 from thalweg.api.session import Session
 from thalweg.engine.audience import Audience
-from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.finish import finish
 from thalweg.engine.kernel.ingest import ingest
 from thalweg.engine.kernel.work import work
@@ -46,7 +45,7 @@ def local_job(chunks: Sequence[Chunk], task: Task, tasks: int = 2) -> list[Repor
             }
             sent.extend(ingest([pa.RecordBatch.from_pydict(rows)], task))
     worked = [b for part in range(task.partitions) for b in work(_mine(sent, part), task, part)]
-    for _ in range(compiled(task.plan).last):
+    for _ in range(task.last):
         worked = [b for part in range(task.partitions) for b in finish(_mine(worked, part), task, part)]
     return reports_of(worked)
 

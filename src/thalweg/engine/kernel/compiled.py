@@ -18,13 +18,13 @@ from thalweg.plan.core import core
 from thalweg.plan.graph import cut_anew
 from thalweg.plan.grid import Split
 from thalweg.plan.instants import times
-from thalweg.plan.levels import last_stage, last_uses, part_of
+from thalweg.plan.levels import last_uses, part_of
 from thalweg.plan.nodes import Emission, Fragment, Join, Plan
 from thalweg.plan.pool import numbered, shown_columns
-from thalweg.plan.shape import Shape, shape_of
+from thalweg.plan.shape import Shape, shapes_of
 from thalweg.state.history import manifest_at
 from thalweg.state.manifest import Manifest
-from thalweg.state.plans import known_plan, plan_at
+from thalweg.state.plans import known_plan
 
 
 @dataclass(frozen=True)
@@ -40,85 +40,105 @@ class Crew:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A plan with its SQL.
-
-    lifts: by fragment. emissions: by their number in the plan. inlined: derived nodes that are computed inside a result. bundles: which
-    emissions run in one statement with others; readers: the same by the node that they compute. lifted: the fragments of a stream; sets:
-    the query-sets that they need of each row. parts: of the rows of a pool's join, what each query takes. crews: which aggregates over
-    joins are finished in one statement; finished: those that are by themselves. window_crews: the same for windows. cells: by stream, the
-    tables in which rows find their cells. united: by stream, the unions that its rows become part of, each with how.
-    """
+    """A plan with its SQL, each part of which is made when it is first needed."""
 
     plan: Plan
-    lifts: dict[str, str]
-    emissions: dict[int, EmissionStep]
-    inlined: frozenset[str]
-    bundles: dict[int, tuple[str, str]]
-    readers: dict[str, tuple[str, str]]
-    joins: tuple[Shape, ...]
-    lifted: dict[str, list[Fragment]]
-    sets: dict[str, str]
-    parts: dict[str, dict[str, Part]]
-    crews: tuple[Crew, ...]
-    window_crews: tuple[tuple[WindowCrew, dict[str, Part]], ...]
-    finished: tuple[str, ...]
-    cells: dict[str, dict[str, pa.Table]]
-    united: dict[str, list[tuple[str, QueryInput]]]
-
-    @cached_property
-    def last(self) -> int:
-        """The exchanges that come after the first: by the groups of joins, and for what reads the results of others."""
-        return last_stage(self.plan)
 
     @cached_property
     def last_uses(self) -> dict[str, int]:
         """The last level on which each node is read."""
         return last_uses(self.plan)
 
+    @cached_property
+    def lifts(self) -> dict[str, str]:
+        """By fragment, what makes it of rows."""
+        return {f.id: lift_sql(f, with_sets=f.static) for f in self.plan.fragments}
+
+    @cached_property
+    def emissions(self) -> dict[int, EmissionStep]:
+        """What is emitted, by the number of the emission in the plan."""
+        return emission_steps(self.plan)
+
+    @cached_property
+    def inlined(self) -> frozenset[str]:
+        """Derived nodes that are computed inside a result."""
+        return inline(self.plan)
+
+    @cached_property
+    def bundles(self) -> dict[int, tuple[str, str]]:
+        """Which emissions run in one statement with others."""
+        return bundled(self.plan, self.inlined)
+
+    @cached_property
+    def readers(self) -> dict[str, tuple[str, str]]:
+        """The same by the node that they compute."""
+        return {self.plan.emissions[i].nodes[0]: bundle for i, bundle in self.bundles.items()}
+
+    @cached_property
+    def joins(self) -> tuple[Shape, ...]:
+        """The joins with their fragments."""
+        return tuple(shapes_of(self.plan).values())
+
+    @cached_property
+    def lifted(self) -> dict[str, list[Fragment]]:
+        """The fragments of a stream."""
+        found: dict[str, list[Fragment]] = {}
+        for fragment in self.plan.fragments:
+            if not fragment.static:
+                found.setdefault(fragment.source, []).append(fragment)
+        return found
+
+    @cached_property
+    def sets(self) -> dict[str, str]:
+        """The query-sets that the fragments of a stream need of each row."""
+        return {stream: ", ".join(set_columns(fragments)) for stream, fragments in self.lifted.items()}
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Part]]:
+        """Of the rows of a pool's join, what each query takes."""
+        return {j.id: _parts(self.plan, j) for j in self.plan.joins if j.pool and j.asked.every is None}
+
+    @cached_property
+    def crews(self) -> tuple[Crew, ...]:
+        """Which aggregates over joins are finished in one statement."""
+        return _crews(self.plan)
+
+    @cached_property
+    def finished(self) -> tuple[str, ...]:
+        """Those that are by themselves."""
+        crewed = {e.query for c in self.crews for e in c.emissions}
+        return tuple(n for n in self.plan.alike if self.plan.query(n).every is not None and n not in crewed)
+
+    @cached_property
+    def window_crews(self) -> tuple[tuple[WindowCrew, dict[str, Part]], ...]:
+        """The same for windows."""
+        return tuple((c, _numbered_parts(self.plan, c)) for c in window_crews(self.plan))
+
+    @cached_property
+    def cells(self) -> dict[str, dict[str, pa.Table]]:
+        """By stream, the tables in which rows find their cells."""
+        return {
+            stream: {cells_table(f): lookup_of(f).table for f in fragments if f.celled}
+            for stream, fragments in self.lifted.items()
+        }
+
+    @cached_property
+    def united(self) -> dict[str, list[tuple[str, QueryInput]]]:
+        """By stream, the unions that its rows become part of, each with how."""
+        return _united(self.plan)
+
 
 @lru_cache(maxsize=8)
 def compiled(path: str) -> Compiled:
     """The plan in a file. Plan files are never rewritten with other content under the same name."""
-    return compile_plan(plan_at(Path(path)))
+    return Compiled(known_plan(Path(path)))
 
 
 @lru_cache(maxsize=32)
 def compiled_at(path: str, level: int) -> Compiled:
     """What of the plan in a file is computed on a level."""
     whole = compiled(path)
-    return compile_plan(part_of(whole.plan, level)) if whole.plan.nested else whole
-
-
-def compile_plan(plan: Plan) -> Compiled:
-    """All that is needed to run a plan."""
-    inlined = inline(plan)
-    bundles = bundled(plan, inlined)
-    lifted: dict[str, list[Fragment]] = {}
-    for fragment in plan.fragments:
-        if not fragment.static:
-            lifted.setdefault(fragment.source, []).append(fragment)
-    crews = _crews(plan)
-    crewed = {e.query for c in crews for e in c.emissions}
-    return Compiled(
-        plan=plan,
-        crews=crews,
-        window_crews=tuple((c, _numbered_parts(plan, c)) for c in window_crews(plan)),
-        finished=tuple(n for n in plan.alike if plan.query(n).every is not None and n not in crewed),
-        lifts={f.id: lift_sql(f, with_sets=f.static) for f in plan.fragments},
-        sets={stream: ", ".join(set_columns(fragments)) for stream, fragments in lifted.items()},
-        parts={j.id: _parts(plan, j) for j in plan.joins if j.pool and j.asked.every is None},
-        emissions=emission_steps(plan),
-        inlined=inlined,
-        bundles=bundles,
-        readers={plan.emissions[i].nodes[0]: bundle for i, bundle in bundles.items()},
-        joins=tuple(shape_of(plan, j) for j in plan.joins),
-        lifted=lifted,
-        cells={
-            stream: {cells_table(f): lookup_of(f).table for f in fragments if f.celled}
-            for stream, fragments in lifted.items()
-        },
-        united=_united(plan),
-    )
+    return Compiled(part_of(whole.plan, level)) if whole.plan.nested else whole
 
 
 def _united(plan: Plan) -> dict[str, list[tuple[str, QueryInput]]]:

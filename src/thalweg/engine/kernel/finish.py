@@ -41,7 +41,7 @@ def finish(
     tables, said = receive(batches, Handover)
     mine, sender = partition() if part is None else part, Sender(task.partitions)
     report = next((Notes.of(h.report) for h in said if h.report.part == mine), Notes(mine))
-    level, last = said[0].level if said else 1, compiled(task.plan).last
+    level, last = said[0].level if said else 1, task.last
     frontiers = said[0].frontiers if said else {}
     if said and not any(h.report.failed for h in said):
         reported(report, task, lambda: _went_on(level, tables, task, report, sender, frontiers))

@@ -9,11 +9,12 @@ import pyarrow as pa
 from thalweg.engine import frontier
 from thalweg.engine.faults import reach
 from thalweg.engine.kernel.buckets import Sender, receive
-from thalweg.engine.kernel.compiled import Compiled, compiled
+from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.levels import pass_on, work_on
 from thalweg.engine.kernel.reporting import partition, reported
 from thalweg.engine.task import Control, Handover, Instants, Notes, Task
 from thalweg.model.nesting import with_frontiers, with_tops
+from thalweg.plan.nodes import Plan
 
 
 def work(batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -24,7 +25,7 @@ def work(batches: Iterable[pa.RecordBatch], task: Task, part: int | None = None)
     report, sender = Notes(partition() if part is None else part), Sender(task.partitions)
     moved: Instants = {}
     reported(report, task, lambda: moved.update(_worked(batches, task, report, sender)))
-    if not compiled(task.plan).last:
+    if not task.last:
         yield pa.RecordBatch.from_pydict({"report": [report.json()]})
         return
     sender.control(Handover(report.report(), moved))
@@ -38,25 +39,23 @@ def _worked(batches: Iterable[pa.RecordBatch], task: Task, report: Notes, sender
     report.controls = tuple(controls) if report.part == 0 else ()
     if any(c.trouble for c in controls):
         return {}
-    _, frontiers = moved_frontiers(task, compiled(task.plan), controls)
+    _, frontiers = moved_frontiers(task, compiled(task.plan).plan, controls)
     work_on(0, tables, task, report, sender, frontiers)
     pass_on(task, report, sender)
     return frontiers
 
 
-def moved_frontiers(
-    task: Task, compiled_plan: Compiled, controls: Iterable[Control]
-) -> tuple[Instants, Instants]:
+def moved_frontiers(task: Task, plan: Plan, controls: Iterable[Control]) -> tuple[Instants, Instants]:
     """Highest event times and frontiers after the batch, as every partition and the driver compute them alike."""
-    tops, frontiers = task.moved or _moved(task, compiled_plan, controls)
-    nested = compiled_plan.plan.nested
+    tops, frontiers = task.moved or _moved(task, plan, controls)
+    nested = plan.nested
     frontiers = with_frontiers(nested, frontiers)
     return with_tops(nested, tops, frontiers), frontiers
 
 
-def _moved(task: Task, compiled_plan: Compiled, controls: Iterable[Control]) -> tuple[Instants, Instants]:
+def _moved(task: Task, plan: Plan, controls: Iterable[Control]) -> tuple[Instants, Instants]:
     seen = [(s, facts.top) for c in controls for s, facts in c.streams.items()]
     awake = {s for s, top in seen if top is not None}
     tops = frontier.raised(task.tops, seen)
-    delays = {s.name: s.delay for s in compiled_plan.plan.streams}
+    delays = {s.name: s.delay for s in plan.streams}
     return tops, frontier.advance(task.frontiers, tops, delays, set(task.idle) - awake)
