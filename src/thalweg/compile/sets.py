@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, cmp_to_key
+from functools import cached_property, cmp_to_key, lru_cache
 
 import numpy as np
 
@@ -64,13 +64,18 @@ def mask_of(bits: Iterable[int]) -> int:
 
 
 def set_sql(sets: Sequence[Chosen]) -> str:
-    """The query-set of a row.
+    """The query-set of a row. It is remembered: where one query comes or goes, most pools take what they took before.
 
     >>> from thalweg.expr.nodes import Call, Column, Literal
     >>> a, one, two = Column("a", "INTEGER"), Literal("1", "INTEGER"), Literal("2", "INTEGER")
     >>> print(set_sql([Chosen(0, (Call("<", (a, two), "BOOLEAN"),)), Chosen(1)]))
     CASE WHEN "a" < 2 THEN 3::UBIGINT ELSE 2::UBIGINT END
     """
+    return _set_sql(tuple(sets))
+
+
+@lru_cache(maxsize=1024)
+def _set_sql(sets: tuple[Chosen, ...]) -> str:
     full = mask_of(c.bit for c in sets)
     indexed, alone = indexes(sets)
     found = [_index_sql(i, full) for i in indexed]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +15,7 @@ from thalweg.api.explaining import SampledPlanners
 from thalweg.engine.beside import Beside
 from thalweg.engine.workload import Workload
 from thalweg.optimizer.planner import WindowPlanner
+from thalweg.optimizer.workload import Planner
 from thalweg.state.manifest import Manifest
 from thalweg.testing.local import LocalSession
 
@@ -115,3 +116,32 @@ def test_work_may_be_waited_for_while_others_ask_for_it() -> None:
         p.join()
     sys.setswitchinterval(interval)
     assert not errors, errors
+
+
+def test_what_is_asked_for_while_a_batch_runs_is_one_change(tmp_path: Path) -> None:
+    """While a batch runs it can't be had before the next one: it is planned once the batch has ended, or after a rest, and not at each
+    request."""
+    session, planned = LocalSession(tmp_path / "run"), list[int]()
+    session.sql(STREAM.format(tmp_path / "in"))
+    session.begin()
+    session._running.settle()
+    ahead, turns = session._running._ahead, session.runner.turns
+    assert ahead is not None
+    chosen = ahead._chosen
+
+    def slowly(workload: Workload) -> Planner:
+        planned.append(len(workload.queries))
+        sleep(0.05)
+        return chosen(workload)
+
+    ahead._chosen = slowly  # type: ignore[method-assign]
+    turns.turn(True)
+    for number in range(20):
+        session.query(SELECT, name=f"q{number}")
+    assert len(planned) <= 4
+    turns.turn(False)
+    session.runner.ready()
+    session._running.settle()
+    assert planned[-1] == 20
+    assert len(session.runner.workload.queries) == 20
+    session.close()

@@ -88,10 +88,15 @@ class Compiled:
                 found.setdefault(fragment.source, []).append(fragment)
         return found
 
+    def sets(self, stream: str) -> str:
+        """The query-sets that the fragments of a stream need of each row: a task may read one stream of many."""
+        if stream not in self._sets:
+            self._sets[stream] = ", ".join(set_columns(self.lifted.get(stream, ())))
+        return self._sets[stream]
+
     @cached_property
-    def sets(self) -> dict[str, str]:
-        """The query-sets that the fragments of a stream need of each row."""
-        return {stream: ", ".join(set_columns(fragments)) for stream, fragments in self.lifted.items()}
+    def _sets(self) -> dict[str, str]:
+        return {}
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Part]]:

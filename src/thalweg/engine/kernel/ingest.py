@@ -182,7 +182,7 @@ class StreamIngest:
             or len(self.fragments) + len(self.plan.united.get(self.stream.name, ())) > 1
             or self._is_apart(paths)
         ):
-            if sets := self.plan.sets.get(self.stream.name):
+            if sets := self.plan.sets(self.stream.name):
                 rows = f"SELECT *, {sets} FROM ({self._values(rows)})"
             run(f"CREATE OR REPLACE TEMP TABLE scan_rows AS {rows}")
             run("DROP TABLE IF EXISTS scan_values")
@@ -202,7 +202,7 @@ class StreamIngest:
 
     def _scan_united(self, union: str, rows: str, fragments: Sequence[Fragment]) -> int:
         """Rows of a union in the place of the stream's; how many, where that is asked."""
-        sets = self.plan.sets.get(union)
+        sets = self.plan.sets(union)
         if len(fragments) > 1 or sets:
             run(
                 f"CREATE OR REPLACE TEMP TABLE united AS SELECT {', '.join(['*', *([sets] if sets else [])])} FROM ({rows})"
