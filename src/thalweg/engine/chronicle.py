@@ -17,7 +17,7 @@ from thalweg.engine.workload import Workload
 from thalweg.errors import EnvironmentProblem
 from thalweg.model.query import Query
 from thalweg.model.recorded import Failure
-from thalweg.optimizer.predicting import predicted
+from thalweg.optimizer.predicting import predicted_change
 from thalweg.optimizer.retiring import is_retired
 from thalweg.plan.nodes import Plan
 from thalweg.state.runs import now_text
@@ -93,7 +93,7 @@ def _split(old: Plan, new: Plan) -> str:
 
 
 def _priced(switch: Switch, old: Plan, new: Plan, known: Known) -> Switch:
-    before, after = predicted(old, known), predicted(new, known)
+    before, after = predicted_change(old, new, known)
     return replace(
         switch,
         updates=(round(before.updates, 3), round(after.updates, 3)),

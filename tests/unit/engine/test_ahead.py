@@ -121,6 +121,7 @@ def test_work_may_be_waited_for_while_others_ask_for_it() -> None:
 def test_what_is_asked_for_while_a_batch_runs_is_one_change(tmp_path: Path) -> None:
     """While a batch runs it can't be had before the next one: it is planned once the batch has ended, or after a rest, and not at each
     request."""
+    (tmp_path / "in").mkdir()
     session, planned = LocalSession(tmp_path / "run"), list[int]()
     session.sql(STREAM.format(tmp_path / "in"))
     session.begin()

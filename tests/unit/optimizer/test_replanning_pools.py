@@ -8,8 +8,8 @@ import pytest
 
 from thalweg.model.settings import Config
 from thalweg.optimizer.planner import CLEAR_GAIN, planner_for, worth_replanning
-from thalweg.optimizer.predicting import predicted
-from thalweg.optimizer.workload import build
+from thalweg.optimizer.predicting import predicted, predicted_change
+from thalweg.optimizer.workload import advance, build
 from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Manifest, Seen
 from thalweg.statistics.known import Known, side_names, sides_to_sample
@@ -54,5 +54,20 @@ def test_members_of_a_pool_are_planned_again_where_the_pool_costs_clearly_more(r
     for now, then in permutations(plans, 2):
         is_worth = predicted(now, known).millis > CLEAR_GAIN * predicted(then, known).millis
         assert worth_replanning(now, then, known) == (set(bound.queries) if is_worth else set())
+        assert predicted_change(now, then, known) == (predicted(now, known), predicted(then, known))
         verdicts.add(is_worth)
     assert verdicts == {True, False}
+
+
+def test_what_stays_as_it_is_costs_what_it_did() -> None:
+    """Of two plans that follow each other the joins that differ are priced, and those that have come to be of other queries."""
+    bound, known = pooled(2_000)
+    streams, asked = tuple(bound.streams.values()), tuple(bound.queries.values())
+    planner = planner_for(Config(sharing="all"), None, streams)
+    whole = build(streams, asked, planner)
+    for some in (asked[:-1], asked[1:], asked):
+        next_plan = advance(whole, streams, some, planner, {}, {})
+        assert predicted_change(whole, next_plan, known) == (
+            predicted(whole, known),
+            predicted(next_plan, known),
+        )
