@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from support import batches, put, session_on, stream_sql
 
 from thalweg import Session
 from thalweg.api.status import read_status
+from thalweg.engine.stages import LESS
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference import reference
 
@@ -36,6 +39,24 @@ replays._stepped = once
 session.sql(sys.argv[3])
 session.wait(120)
 """
+
+
+def priorities() -> set[int]:
+    """Those of the processes that run tasks for this one."""
+    parents, tasks = dict[int, int](), list[int]()
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"pyspark.daemon" in (path / "cmdline").read_bytes():
+                tasks.append(int(path.name))
+    found = set()
+    for pid in tasks:
+        above = pid
+        while above not in (0, os.getpid()):
+            above = parents.get(above, 0)
+        if above:
+            found.add(os.getpriority(os.PRIO_PROCESS, pid))
+    return found
 
 
 def check(session: Session, fed: list[pa.Table]) -> None:
@@ -63,6 +84,8 @@ def test_killed_while_it_catches_up(spark: Any, tmp_path: Path) -> None:
     again.run_available()
     early = again.handle("early")
     assert early.epoch is None and early.catching_up == (6, 6) and early.begins == {"s": None}
+    if sys.platform == "linux":
+        assert priorities() >= {0, LESS}, "what is run again leaves the cores to the batches"
     again.stop()
     check(again, fed[:6])
     put(tmp_path, again, fed[6:])

@@ -15,7 +15,7 @@ from thalweg.model.windows import Window
 from thalweg.optimizer.forest import Forest
 from thalweg.optimizer.join_plans import JoinChoice
 from thalweg.optimizer.traits import Traits
-from thalweg.optimizer.workload import Planner, advance
+from thalweg.optimizer.workload import Planner
 from thalweg.plan.groups import Group
 from thalweg.state.manifest import Manifest
 from thalweg.statistics.known import Known
@@ -151,22 +151,10 @@ class Ahead:
         self._rested = time.monotonic() + REST * (time.monotonic() - started)
 
     def _chosen(self, workload: Workload) -> Planner:
-        """A planner that has chosen all that the next plan takes, though not yet where it begins."""
-        manifest, plan = self._runner.last
-        planner = Remembering(self._planner_of(workload, manifest))
-        again = (
-            frozenset(q.name for q in workload.queries)
-            if workload.settings != plan.settings
-            else frozenset[str]()
-        )
-        advance(
-            plan,
-            workload.streams,
-            workload.queries,
-            planner,
-            manifest.tops,
-            manifest.frontiers,
-            again,
-            workload.relations,
-        )
+        """A planner that has chosen all that the next plan takes; where no batch ends meanwhile, it is that plan."""
+        at = self._runner.before
+        planner = Remembering(self._planner_of(workload, at.manifest))
+        is_set = workload.settings != at.plan.settings
+        again = frozenset(q.name for q in workload.queries if is_set)
+        self._runner.planning.successor(workload, at, planner, again)
         return planner

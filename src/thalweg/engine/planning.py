@@ -37,6 +37,21 @@ class Before:
     lives: Lives
 
 
+@dataclass(frozen=True)
+class Successor:
+    """A plan, and what it was made of."""
+
+    workload: Workload
+    at: Before
+    replan: frozenset[str]
+    plan: Plan
+
+    def is_of(self, w: Workload, at: Before, replan: frozenset[str]) -> bool:
+        """Whether it is what would be planned now."""
+        same = (at.ground, self.at.ground), (at.manifest, self.at.manifest), (at.lives, self.at.lives)
+        return all(a is b for a, b in same) and self.replan == replan and self.workload == w
+
+
 class Planning:
     """Chooses plans. What takes long, whether another plan would be better, is found out by `beside`: at once unless that is told otherwise.
 
@@ -51,11 +66,12 @@ class Planning:
         self._looking = looking
         self._better: tuple[Plan, frozenset[str], Planner] | None = None
         self._split: tuple[Plan, Plan] | None = None
+        self._successor: Successor | None = None
         self._has_counted = False
 
     def plan_for(self, w: Workload, at: Before) -> Plan:
         """The plan in force, or its successor where the workload changed or a handed-over plan has drained."""
-        frontiers, tops = at.manifest.frontiers, at.manifest.tops
+        frontiers = at.manifest.frontiers
         reached = with_frontiers(at.plan.nested, frontiers)
         done = any(e.until is not None and is_over(at.plan, e, reached) for e in at.plan.emissions)
         changed = w != at.planned
@@ -69,10 +85,22 @@ class Planning:
         asked = w.settings != at.plan.settings or (at.planned is not None and w.replan != at.planned.replan)
         replan = frozenset(q.name for q in w.queries) if asked else better
         planner = planner or self.planner_of(w, at.manifest)
-        places = {life.name: life.directory for life in at.lives if life.ended is None}
-        plan = advance(at.ground, w.streams, w.queries, planner, tops, frontiers, replan, w.relations, places)
+        plan = self.successor(w, at, planner, replan)
         self.reason = reason_of(at.plan, w, better, asked and bool(at.plan.queries), planner.known)
-        return replace(plan, settings=w.settings)
+        return plan
+
+    def successor(self, w: Workload, at: Before, planner: Planner, replan: frozenset[str]) -> Plan:
+        """The plan of a workload after that of the last batch. Whoever plans it ahead of the next batch does it for that, too."""
+        found = self._successor
+        if found is None or not found.is_of(w, at, replan):
+            places = {life.name: life.directory for life in at.lives if life.ended is None}
+            tops, frontiers = at.manifest.tops, at.manifest.frontiers
+            plan = advance(
+                at.ground, w.streams, w.queries, planner, tops, frontiers, replan, w.relations, places
+            )
+            found = Successor(w, at, replan, replace(plan, settings=w.settings))
+            self._successor = found
+        return found.plan
 
     def notice(
         self, plan: Plan, made: Manifest, w: Workload, before: Manifest, reports: Iterable[Report]

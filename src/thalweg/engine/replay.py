@@ -177,7 +177,11 @@ class Replay(Runner):
         marks = self._goal[1]
         tops: Instants = {s: marks[s].top for s in self.query.sources}
         task = replace(
-            super()._task(plan, path, batch, workload), moved=(tops, _frontiers(marks)), idle=(), look=False
+            super()._task(plan, path, batch, workload),
+            moved=(tops, _frontiers(marks)),
+            idle=(),
+            look=False,
+            yields=True,
         )
         return task if self._has_files else replace(task, near=True, partitions=1)
 

@@ -133,6 +133,12 @@ class Runner:
         with self.turned:
             return self.manifest, self.plan
 
+    @property
+    def before(self) -> Before:
+        """What the last batch left to the next one, unless more arrives."""
+        with self.turned:
+            return Before(self._planned, self.plan, self.plan, self.manifest, self.lives)
+
     def will_run(self, query: Query) -> bool:
         """Whether no batch is under way, and the next one will run a query."""
         pending = self.coming.pending(self.workload)

@@ -8,7 +8,10 @@ between batches travels as a local property of the job.
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -22,6 +25,8 @@ from thalweg.engine.task import Report, Task
 from thalweg.state.records import dumps, loads
 
 TASK = "thalweg.task"
+YIELDING, LESS = "THALWEG_YIELDS", 10
+"""What tells a worker to yield, and by how much its priority is then below that of others."""
 CHUNKS, BUCKETS = ("stream", "path", "data"), ("partition", "fragment", "data")
 Stage = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -29,13 +34,13 @@ Stage = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 def spark_job(frame: Any, task: Task) -> list[Report]:
     """The one Spark job of a batch."""
     frame.sparkSession.sparkContext.setLocalProperty(TASK, dumps(task))
-    buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL)
+    buckets = _mapped(frame, ingest_stage, CHUNKS, BUCKET_DDL, task.yields)
     if task.near:
         return worked_here(buckets.toArrow().to_batches(), task)
     stages = (work_stage, *(finish_stage,) * task.last)
     for number, stage in enumerate(stages, 1):
         made = REPORTS if number == len(stages) else BUCKET_DDL
-        buckets = _mapped(_exchanged(buckets, task), stage, BUCKETS, made)
+        buckets = _mapped(_exchanged(buckets, task), stage, BUCKETS, made, task.yields)
     return reports_of(buckets.toArrow().to_batches())
 
 
@@ -75,9 +80,17 @@ def _staged(
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """What a kernel makes of its task's batches."""
+    _give_way()
     task = _current_task()
     yield from kernel(batches, task)
     _settle(task.plan)
+
+
+@cache
+def _give_way() -> None:
+    """Once per worker: one that does not run batches leaves the cores to those that do."""
+    if os.environ.get(YIELDING) and hasattr(os, "nice"):
+        os.nice(LESS)
 
 
 @cache
@@ -103,27 +116,41 @@ def _exchanged(buckets: Any, task: Task) -> Any:
     return buckets.repartitionById(task.partitions, F.col("partition"))
 
 
-def _mapped(frame: Any, stage: Stage, columns: Sequence[str], schema: str) -> Any:
+def _mapped(frame: Any, stage: Stage, columns: Sequence[str], schema: str, yields: bool) -> Any:
     """A stage over a frame: `mapInArrow` with a function that the JVM knows already."""
     from pyspark.sql import DataFrame
 
     return DataFrame(
-        frame._jdf.mapInArrow(_described(frame.sparkSession, stage, columns, schema), False, None),
+        frame._jdf.mapInArrow(_described(frame.sparkSession, stage, columns, schema, yields), False, None),
         frame.sparkSession,
     )
 
 
-def _described(spark: Any, stage: Stage, columns: Sequence[str], schema: str) -> Any:
-    """A stage as the JVM's expression, made once per Spark context."""
+def _described(spark: Any, stage: Stage, columns: Sequence[str], schema: str, yields: bool) -> Any:
+    """A stage as the JVM's expression, made once per Spark context, and apart for workers that yield."""
     from pyspark.sql import functions as F
     from pyspark.sql.pandas.functions import pandas_udf
     from pyspark.util import PythonEvalType
 
-    key = (spark.sparkContext.applicationId, stage.__name__, schema)
+    key = (spark.sparkContext.applicationId, stage.__name__, schema, yields)
     if key not in _DESCRIBED:
-        udf = pandas_udf(stage, returnType=schema, functionType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
-        _DESCRIBED[key] = udf(*[F.col(c) for c in columns])._jc
+        with _workers(spark.sparkContext, yields):
+            udf = pandas_udf(stage, returnType=schema, functionType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+            _DESCRIBED[key] = udf(*[F.col(c) for c in columns])._jc
     return _DESCRIBED[key]
 
 
-_DESCRIBED: dict[tuple[str, str, str], Any] = {}
+@contextmanager
+def _workers(context: Any, yields: bool) -> Iterator[None]:
+    """Which workers run what is described meanwhile: Spark has processes of their own for each environment that is asked for."""
+    with _DESCRIBING:
+        if yields:
+            context.environment[YIELDING] = "1"
+        try:
+            yield
+        finally:
+            context.environment.pop(YIELDING, None)
+
+
+_DESCRIBED: dict[tuple[str, str, str, bool], Any] = {}
+_DESCRIBING = threading.Lock()

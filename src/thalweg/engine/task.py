@@ -24,7 +24,8 @@ class Task:
     before it reports. `adopted` are state files that the last manifest doesn't name: a replay made them for a query that comes with this
     batch. In a replay `moved` says what the highest event times and the frontiers were after the batch. `outputs` are the addresses of
     sinks by query, by `pool:` and pool, and by `late:` or `bad:` and stream. `moment` is when its rows are read, in microseconds, where a
-    stream has a column of that. `last` is the number of exchanges after that of the rows.
+    stream has a column of that. `last` is the number of exchanges after that of the rows. One that
+    `yields` runs in processes of its own, which leave the cores to those of batches.
     """
 
     batch: int
@@ -46,6 +47,7 @@ class Task:
     moved: tuple[Instants, Instants] | None = None
     moment: int | None = None
     last: int = 0
+    yields: bool = False
 
     @property
     def spill(self) -> str:

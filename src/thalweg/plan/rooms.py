@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thalweg.model.query import Chosen, Query
 
@@ -23,9 +23,7 @@ class Room:
     def own(self, sets: Iterable[Chosen]) -> tuple[Chosen, ...]:
         """What the members of the pool take, by the bits that they have in it."""
         bits = range(self.first, self.first + self.size)
-        return tuple(
-            Chosen(c.bit - self.first, c.where, c.begin, c.length, c.every) for c in sets if c.bit in bits
-        )
+        return tuple(replace(c, bit=c.bit - self.first) for c in sets if c.bit in bits)
 
 
 @dataclass(frozen=True)
