@@ -115,6 +115,7 @@ class Ahead:
         self._looking = Beside(lambda: self._look(), "thalweg-looking")
         self._look: Callable[[], None] = lambda: None
         self._rested = 0.0
+        self._last: Remembering | None = None
         runner.planning.planner_of, runner.planning.beside = self.planner_of, self.look
         runner.ready = lambda: self._preparing.settle(WAIT * runner.turns.last)
 
@@ -153,8 +154,14 @@ class Ahead:
     def _chosen(self, workload: Workload) -> Planner:
         """A planner that has chosen all that the next plan takes; where no batch ends meanwhile, it is that plan."""
         at = self._runner.before
-        planner = Remembering(self._planner_of(workload, at.manifest))
+        planner = self._remembering(self._planner_of(workload, at.manifest))
         is_set = workload.settings != at.plan.settings
         again = frozenset(q.name for q in workload.queries if is_set)
         self._runner.planning.successor(workload, at, planner, again)
         return planner
+
+    def _remembering(self, planner: Planner) -> Remembering:
+        """A planner that goes on with what the last one has chosen, where it knows no more than that one."""
+        if self._last is None or self._last.planner != planner:
+            self._last = Remembering(planner)
+        return self._last
