@@ -6,6 +6,7 @@ from thalweg.errors import DataError, EnvironmentProblem, SqlError, ThalwegError
 from thalweg.version import __version__
 
 if TYPE_CHECKING:
+    from thalweg.api.functions import function
     from thalweg.api.handle import QueryHandle
     from thalweg.api.session import Session
     from thalweg.client import connect
@@ -20,6 +21,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "connect",
+    "function",
 ]
 
 
@@ -37,6 +39,10 @@ def __getattr__(name: str) -> object:
         from thalweg.client import connect
 
         return connect
+    if name == "function":
+        from thalweg.api.functions import function
+
+        return function
     raise AttributeError(f"module 'thalweg' has no attribute {name!r}")
 
 

@@ -52,6 +52,10 @@ class DataError(ThalwegError):
     """The user's data can't be read as declared: names the file."""
 
 
+class FunctionError(ThalwegError):
+    """A Python function of the user's raised, or gave no array of the declared type and length: has its name, and what it raised."""
+
+
 class UsageError(ThalwegError):
     """A call or command that can't be carried out as asked: a missing name, a directory in use."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from thalweg.api.changes import asks_same
@@ -20,10 +20,11 @@ from thalweg.api.checks import (
     check_ttl,
 )
 from thalweg.api.creations import Creations
-from thalweg.api.declaring import absolute, bound_again, query_of
+from thalweg.api.declaring import absolute, bound_again, check_uncalled, query_of, with_views_bound
 from thalweg.api.past import Past
 from thalweg.api.places import Places, check_results, check_rows_beside
 from thalweg.api.remembering import (
+    FUNCTION,
     QUERY,
     SETTING,
     STREAM,
@@ -40,6 +41,7 @@ from thalweg.api.remembering import (
 from thalweg.api.running import Running
 from thalweg.connectors.base import Source
 from thalweg.engine.workload import Workload, outputs_beside
+from thalweg.expr.python import Function
 from thalweg.model.catalog import Catalog, known
 from thalweg.model.query import Query
 from thalweg.model.recorded import Failure
@@ -47,8 +49,11 @@ from thalweg.model.settings import with_setting
 from thalweg.model.stream import Relation, Stream, View
 from thalweg.optimizer.planner import planner_for
 from thalweg.sql import statements as st
-from thalweg.sql.views import check_view, view_of
+from thalweg.sql.views import check_view, functions_named, view_of
 from thalweg.state.changelog import Changelog
+from thalweg.state.directory import PRIVATE
+from thalweg.state.local import LocalStore
+from thalweg.state.store import Taken
 from thalweg.state.together import Done, Together
 
 
@@ -69,6 +74,7 @@ class Declarations:
         self._stood = self.catalog
         self._creations = Creations(self._given)
         self._together = Together(self._write)
+        self._files: dict[str, bytes] = {}
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -137,6 +143,7 @@ class Declarations:
 
     def _record(self, catalog: Catalog, lasting: frozenset[str], workload: Workload) -> None:
         self._running.directory.guard()
+        self._write_functions()
         self._changelog.store.durable = catalog.config.durable
         places = {name: workload.outputs[name] for name in catalog.queries}
         self._changelog.append(recorded_of(catalog, places, lasting))
@@ -185,6 +192,30 @@ class Declarations:
                 )
             self.become(before.with_relation(relation), thing(TABLE, relation.name))
         return relation
+
+    def function(self, function: Function, data: bytes, replaces: bool) -> Function:
+        """One more Python function, of which `data` is the file, or one in the place of another of its name."""
+        with self.changing():
+            before = self.catalog
+            again = self._is_remembered(FUNCTION, function.name)
+            catalog = before.with_function(function, replaces or again)
+            kept = catalog.functions[function.name]
+            if kept is function:
+                self._files[function.digest] = data
+            users = [v for v in catalog.views.values() if function.name.lower() in functions_named(v.text)]
+            catalog = with_views_bound(catalog, users, f"calls {function.name}")
+            self.become(catalog, thing(FUNCTION, function.name))
+        return kept
+
+    def _write_functions(self) -> None:
+        """The files of functions that were declared, once there is a directory: they are there before anything says that they are."""
+        store = LocalStore(self._running.directory.functions)
+        store.durable = self.catalog.config.durable
+        for digest, data in list(self._files.items()):
+            store.root.mkdir(exist_ok=True, mode=PRIVATE)
+            with suppress(Taken):
+                store.put(digest, data)
+            del self._files[digest]
 
     def view(self, statement: st.CreateView) -> View:
         """One more view, or one in the place of another; queries that were created over that go on as they are."""
@@ -315,11 +346,14 @@ class Declarations:
         """One query, stream, table or view less."""
         with self.changing():
             now = self.catalog
+            if kind == FUNCTION:
+                check_uncalled(now, name)
             without = {
                 QUERY: now.with_query_dropped,
                 STREAM: now.without_stream,
                 TABLE: now.without_relation,
                 VIEW: now.without_view,
+                FUNCTION: now.without_function,
             }
             self.become(without[kind](name))
 

@@ -17,6 +17,7 @@ from thalweg.connectors.files import parquet_columns
 from thalweg.engine.kernel.connection import clean_message
 from thalweg.engine.kernel.inference import infer_type
 from thalweg.errors import SqlError, UsageError
+from thalweg.expr.python import Function
 from thalweg.expr.quoting import spark_quoted
 from thalweg.model.catalog import Catalog
 from thalweg.model.paths import refused_path
@@ -28,20 +29,26 @@ from thalweg.sql.binder import InferenceError, bind
 from thalweg.sql.computed import bound_stream
 from thalweg.sql.declarations import OptionError
 from thalweg.sql.history import history_of, ttl_of
-from thalweg.sql.views import view_of, views_read
+from thalweg.sql.views import functions_named, view_of, views_read
 from thalweg.state.lives import Life
 
 
-def stream_of(name: str, columns: str | None, computed: str | None = None, **options: Any) -> Stream:
-    """A stream by way of the SQL that declares it; `computed` are columns beside those that rows bring."""
+def stream_of(
+    name: str,
+    columns: str | None,
+    computed: str | None = None,
+    functions: Mapping[str, Function] | None = None,
+    **options: Any,
+) -> Stream:
+    """A stream by way of the SQL that declares it; `computed` are columns beside those that rows bring, `functions` what these may call."""
     statement = _declared("STREAM", name, columns, {"format": "parquet", **options}, computed)
     assert isinstance(statement, st.CreateStream)
-    return stream_bound(statement)
+    return stream_bound(statement, functions)
 
 
-def stream_bound(statement: st.CreateStream) -> Stream:
+def stream_bound(statement: st.CreateStream, functions: Mapping[str, Function] | None = None) -> Stream:
     """The stream of a declaration, with what its computed columns are."""
-    return bound_stream(statement, _infer)
+    return bound_stream(statement, _infer, functions)
 
 
 def frame_stream_of(name: str, frame: Any, **options: Any) -> Stream:
@@ -87,6 +94,7 @@ def query_of(catalog: Catalog, select: st.ParsedSelect, name: str, into: str | N
         relations=catalog.relations,
         views=catalog.views,
         queries={n: q for n, q in catalog.queries.items() if n != name},
+        functions=catalog.functions,
     )
     return (
         replace(found, into=Files(absolute(found.into.path) or ""))
@@ -102,19 +110,32 @@ def selected(catalog: Catalog, text: str) -> Query:
 
 def bound_again(catalog: Catalog, view: View) -> Catalog:
     """A catalog with the views over another one as they are now that it is; refused if one of them has no meaning any more."""
-    for other in [
+    over = [
         v for v in catalog.views.values() if v is not view and view.name in views_read(v.text, catalog.views)
-    ]:
+    ]
+    return with_views_bound(catalog, over, f"reads {view.name}")
+
+
+def with_views_bound(catalog: Catalog, views: Iterable[View], why: str) -> Catalog:
+    """A catalog with some views as they are by now."""
+    for other in views:
         try:
             select = st.parse_select(other.text)
             found = view_of(other.name, select, query_of(catalog, select, other.name))
         except SqlError as e:
             raise UsageError(
-                f"view {other.name}, which reads {view.name}, would have no meaning: {e.message}",
+                f"view {other.name}, which {why}, would have no meaning: {e.message}",
                 "drop it first",
             ) from e
         catalog = catalog.with_view(found, replaces=True)
     return catalog
+
+
+def check_uncalled(catalog: Catalog, name: str) -> None:
+    """Refuse to drop a function that a view calls."""
+    users = [v.name for v in catalog.views.values() if name.lower() in functions_named(v.text)]
+    if users:
+        raise UsageError(f"function {name} is called by {', '.join(users)}", "drop these views first")
 
 
 def given_history(text: str | None) -> int | None:

@@ -32,7 +32,7 @@ def _execute(session: Session, statement: st.Statement) -> Outcome:
     declared = session._declarations
     match statement:
         case st.CreateStream():
-            stream = stream_bound(statement)
+            stream = stream_bound(statement, session.catalog.functions)
             return Declared("stream", declared.stream(declared_source(stream, session.directory.inbox)).name)
         case st.CreateTable(relation):
             return Declared("table", declared.relation(relation).name)
@@ -65,6 +65,8 @@ def _show(session: Session, what: str) -> Outcome:
             return show.streams(session.catalog)
         case "VIEWS":
             return show.views(session.catalog)
+        case "FUNCTIONS":
+            return show.functions(session.catalog)
         case "CHANGES":
             return show.changes(session.changes)
         case "STATISTICS":

@@ -13,10 +13,11 @@ from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
 from thalweg.model.recorded import Recorded
 from thalweg.model.settings import Config, with_setting
+from thalweg.model.stream import Stream
 from thalweg.sql.statements import parse_select
-from thalweg.sql.views import views_read
+from thalweg.sql.views import functions_named, views_read
 
-QUERY, STREAM, TABLE, VIEW, SETTING = "query", "stream", "table", "view", "setting"
+QUERY, STREAM, TABLE, VIEW, FUNCTION, SETTING = "query", "stream", "table", "view", "function", "setting"
 Things = frozenset[str]
 
 
@@ -32,7 +33,13 @@ def thing(kind: str, name: str) -> str:
 def things(catalog: Catalog) -> dict[str, Any]:
     """All that is declared, with what it is."""
     queries = {**catalog.failed, **catalog.queries}
-    named = ((STREAM, catalog.streams), (TABLE, catalog.relations), (VIEW, catalog.views), (QUERY, queries))
+    named = (
+        (STREAM, catalog.streams),
+        (TABLE, catalog.relations),
+        (VIEW, catalog.views),
+        (FUNCTION, catalog.functions),
+        (QUERY, queries),
+    )
     parts = (*named, (SETTING, dict(catalog.config.given)))
     return {thing(kind, name): value for kind, found in parts for name, value in found.items()}
 
@@ -47,6 +54,7 @@ def catalog_of(recorded: Recorded) -> Catalog:
         config,
         failed=recorded.failed,
         views=recorded.views,
+        functions=recorded.functions,
     )
 
 
@@ -63,6 +71,7 @@ def recorded_of(catalog: Catalog, places: Mapping[str, str], lasting: Collection
         marks,
         catalog.failed,
         catalog.views,
+        catalog.functions,
     )
 
 
@@ -75,7 +84,7 @@ def configured(settings: Iterable[tuple[str, str]]) -> Config:
 
 
 def reduced(catalog: Catalog, kept: Collection[str]) -> Catalog:
-    """Without what is not kept; a stream, a table or a view that a kept query reads is."""
+    """Without what is not kept; a stream, a table or a view that a kept query reads is, and so are functions that are called."""
     queries = {n: q for n, q in catalog.queries.items() if thing(QUERY, n) in kept}
     views = {v for q in queries.values() for v in views_read(q.text, catalog.views)}
     views |= {
@@ -86,11 +95,18 @@ def reduced(catalog: Catalog, kept: Collection[str]) -> Catalog:
     }
     read = {source for q in queries.values() for source in (*q.sources, *q.tables)}
     read |= {source for n in views for source in catalog.views[n].reads}
+    streams = {n: s for n, s in catalog.streams.items() if n in read or thing(STREAM, n) in kept}
+    callers: tuple[Query | Stream, ...] = (*queries.values(), *streams.values())
+    called = {name.lower() for caller in callers for name, _ in caller.functions}
+    called = called.union(*(functions_named(catalog.views[n].text) for n in views))
     return replace(
         catalog,
         queries=queries,
+        functions={
+            n: f for n, f in catalog.functions.items() if n.lower() in called or thing(FUNCTION, n) in kept
+        },
         failed={n: f for n, f in catalog.failed.items() if thing(QUERY, n) in kept},
-        streams={n: s for n, s in catalog.streams.items() if n in read or thing(STREAM, n) in kept},
+        streams=streams,
         relations={n: r for n, r in catalog.relations.items() if n in read or thing(TABLE, n) in kept},
         views={n: v for n, v in catalog.views.items() if n in views},
         config=configured((k, v) for k, v in catalog.config.given if thing(SETTING, k) in kept),

@@ -130,6 +130,10 @@ class Running:
         """Files as the input of a job, read one after another: the cores are there for the batches."""
         return frame_of(own_session(self.spark), chunks)
 
+    def is_replayed(self, query: Query, place: str) -> bool:
+        """Whether a query with a history has begun to catch up, and may have results."""
+        return query.history is not None and self.replays is not None and self.replays.knows(query, place)
+
     def check_sources(self, streams: Iterable[Stream], manifest: Manifest) -> None:
         """Refuse, before Spark is started, streams that can't be read."""
         for stream in streams:

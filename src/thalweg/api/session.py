@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from thalweg.api import show
 from thalweg.api.changes import Changes
 from thalweg.api.checks import check_catalog, check_files, check_new_output, check_relations
 from thalweg.api.console import print_results
@@ -21,8 +22,9 @@ from thalweg.api.declarations import Declarations
 from thalweg.api.declaring import given_history, given_ttl, readable_name, relation_of, selected
 from thalweg.api.executing import executed
 from thalweg.api.explaining import Explaining, SampledPlanners
+from thalweg.api.functions import made_of
 from thalweg.api.handle import QueryHandle
-from thalweg.api.outcomes import Listing, Outcome, Outcomes
+from thalweg.api.outcomes import Outcome, Outcomes
 from thalweg.api.past import Past
 from thalweg.api.places import Places, local
 from thalweg.api.pushing import Pushing
@@ -36,6 +38,7 @@ from thalweg.engine.progress import BatchProgress
 from thalweg.engine.runner import Runner
 from thalweg.errors import UsageError
 from thalweg.explain import Explanation
+from thalweg.expr.python import Function
 from thalweg.model.catalog import Catalog, known
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
@@ -115,9 +118,24 @@ class Session:
         may be a dict, `{"auction": 1000}`.
         """
         given = Given(
-            name, source, columns, {"time": time, "watermark": watermark, **options}, self.directory.inbox
+            name,
+            source,
+            columns,
+            {"time": time, "watermark": watermark, **options},
+            self.directory.inbox,
+            self.catalog.functions,
         )
         return self._declarations.stream(source_of(given))
+
+    def function(
+        self, name: str, function: Callable[..., Any], signature: str, replace: bool = False
+    ) -> Function:
+        """Declare a Python function for SQL: `session.function("score", score, "BIGINT, STRING -> DOUBLE")`.
+
+        It gets an Arrow array for each parameter, NULLs included, and gives as many values, which must depend on these alone: an array, or
+        what `pyarrow.array` takes. With `replace`, queries that are created from then on call it in the place of another of its name.
+        """
+        return self._declarations.function(*made_of(name, function, signature), replace)
 
     def relation(
         self, name: str, path: str | Path, columns: str | None = None, format: str = "parquet", **options: Any
@@ -188,11 +206,8 @@ class Session:
         if (dropped := self._dropped.get(name)) is not None:
             return dropped
         lives = {life.name: life for life in self.lives()}
-        if name in lives:
-            return QueryHandle(self, name, life=lives[name])
-        asked = self._asked
-        known(name, {**asked, **lives}, "query")
-        return QueryHandle(self, name, asked[name])
+        known(name, {**self._asked, **lives}, "query")
+        return QueryHandle(self, name, life=lives[name])
 
     @property
     def queries(self) -> dict[str, QueryHandle]:
@@ -201,8 +216,7 @@ class Session:
 
     @property
     def _asked(self) -> dict[str, Query]:
-        catalog = self.catalog
-        return {**catalog.queries, **{name: f.query for name, f in catalog.failed.items()}}
+        return {**self.catalog.queries, **{name: f.query for name, f in self.catalog.failed.items()}}
 
     def set(self, key: str, value: str | float) -> None:
         """Change a setting; one that concerns the plan makes the workload be planned again."""
@@ -335,17 +349,11 @@ class Session:
         self.check()
         running = {(q.name, q.number) for q in runner.plan.queries}
         for query in self.catalog.queries.values():
-            if (query.name, query.number) not in running and not self._is_replayed(query):
-                check_new_output(query, self.output_of(query))
+            place = self.output_of(query)
+            if (query.name, query.number) not in running and not self._running.is_replayed(query, place):
+                check_new_output(query, place)
         self._declarations.begin()
         self.pushing.begin()
-
-    def _is_replayed(self, query: Query) -> bool:
-        """Whether a query with a history has begun to catch up, and may have results."""
-        replays = self._running.replays
-        return (
-            query.history is not None and replays is not None and replays.knows(query, self.output_of(query))
-        )
 
     def _print_console(self, done: BatchProgress) -> None:
         """Give what a batch has published of queries INTO 'console' to `console`."""
@@ -381,8 +389,7 @@ class Session:
         self._running.close()
 
     def _repr_html_(self) -> str:
-        rows = tuple((q.name, q.status, q.text) for q in self.queries.values())
-        listed = Listing("QUERIES", ("query", "status", "SQL"), rows)._repr_html_() if rows else ""
+        listed = show.texts(self.queries.values())
         return f"<p><b>{escape(str(self.directory.root))}</b>: {self.status}</p>{listed}"
 
     def __enter__(self) -> Self:

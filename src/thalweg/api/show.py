@@ -1,14 +1,15 @@
-"""SHOW QUERIES | STREAMS | VIEWS | STATISTICS | CHANGES as listings."""
+"""SHOW QUERIES | STREAMS | VIEWS | FUNCTIONS | STATISTICS | CHANGES as listings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from thalweg.api.outcomes import Listing
 from thalweg.errors import ThalwegError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query, window_text
+from thalweg.model.stream import Stream
 from thalweg.model.windows import duration_text
 from thalweg.state.manifest import Counts, Manifest
 from thalweg.state.switches import Switches
@@ -41,6 +42,12 @@ def queries(handles: Mapping[str, Shown]) -> Listing:
         for n, h in handles.items()
     ]
     return Listing("QUERIES", ("query", "stream", "windows", "aggregates", "results", "status"), tuple(rows))
+
+
+def texts(asked: Iterable[Shown]) -> str:
+    """Queries with what they ask, for a notebook."""
+    rows = tuple((h.query.name, h.status, h.query.text) for h in asked)
+    return Listing("QUERIES", ("query", "status", "SQL"), rows)._repr_html_() if rows else ""
 
 
 def _status(handle: Shown) -> str:
@@ -76,6 +83,19 @@ def views(catalog: Catalog) -> Listing:
         for v in catalog.views.values()
     ]
     return Listing("VIEWS", ("view", "columns", "select"), tuple(rows))
+
+
+def functions(catalog: Catalog) -> Listing:
+    """SHOW FUNCTIONS: those in Python."""
+    users = {n: _users(catalog, n) for n in catalog.functions}
+    rows = [(n, f.signature, f.identity[:12], ", ".join(users[n])) for n, f in catalog.functions.items()]
+    return Listing("FUNCTIONS", ("function", "types", "identity", "called by"), tuple(rows))
+
+
+def _users(catalog: Catalog, name: str) -> list[str]:
+    """The queries and streams that call a function."""
+    callers: tuple[Query | Stream, ...] = (*catalog.queries.values(), *catalog.streams.values())
+    return [c.name for c in callers if any(n == name for n, _ in c.functions)]
 
 
 def statistics(catalog: Catalog, manifest: Manifest) -> Listing:

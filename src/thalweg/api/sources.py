@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,21 @@ from thalweg.connectors.files import FileSource
 from thalweg.connectors.inbox import Inbox, InboxSource
 from thalweg.connectors.pushed import PushedSource
 from thalweg.errors import UsageError
+from thalweg.expr.python import Function
 from thalweg.model.stream import Stream
 
 
 @dataclass(frozen=True)
 class Given:
-    """A stream as Python declares it: its name, what it is read from, its columns and options, and where inboxes are."""
+    """A stream as Python declares it: its name, what it is read from, its columns and options, where inboxes are, and what computed
+    columns may call."""
 
     name: str
     source: Any
     columns: str | None
     options: Mapping[str, Any]
     inboxes: Path
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
 
 def source_of(given: Given) -> Source:
@@ -59,17 +62,31 @@ def _placed(stream: Stream) -> Stream:
 
 
 def _files(given: Given) -> Source:
-    return FileSource(_placed(stream_of(given.name, given.columns, path=str(given.source), **given.options)))
+    return FileSource(
+        _placed(
+            stream_of(
+                given.name, given.columns, path=str(given.source), functions=given.functions, **given.options
+            )
+        )
+    )
 
 
 def _frame(given: Given) -> Source:
-    return FrameSource(_placed(frame_stream_of(given.name, given.source, **given.options)), given.source)
+    return FrameSource(
+        _placed(frame_stream_of(given.name, given.source, functions=given.functions, **given.options)),
+        given.source,
+    )
 
 
 def _tables(given: Given) -> Source:
     inbox = Inbox(given.inboxes / given.name, given.source)
     options = {"files_per_batch": 1, "on_bad_file": "stop", **given.options}
-    return InboxSource(_placed(stream_of(given.name, given.columns, path=str(inbox.path), **options)), inbox)
+    return InboxSource(
+        _placed(
+            stream_of(given.name, given.columns, path=str(inbox.path), functions=given.functions, **options)
+        ),
+        inbox,
+    )
 
 
 KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Given], Source]], ...] = (

@@ -28,11 +28,17 @@ class Wanted:
     svg: Path | None = None
 
 
-def explain_script(script: Path, directory: Path | None, settings: Sequence[str], wanted: Wanted) -> None:
+def explain_script(
+    script: Path,
+    directory: Path | None,
+    settings: Sequence[str],
+    wanted: Wanted,
+    functions: Sequence[str] = (),
+) -> None:
     """Print what the script's EXPLAIN and SHOW statements say, then the plan of all its queries together."""
     screen = Screen()
     text = read_script(script)
-    session = open_session(directory or default_directory(script), settings)
+    session = open_session(directory or default_directory(script), settings, functions=functions)
     outcomes = session.sql(text, str(script))
     for path in session.check_files():
         screen.note(f"{shorter(path)}: not there yet, so nothing of it was looked at")

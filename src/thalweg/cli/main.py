@@ -16,14 +16,19 @@ from thalweg.cli.options import (
     AsJson,
     Bundle,
     Format,
+    Functions,
     Limits,
     Master,
+    Mermaid,
+    Papers,
     Roots,
     RunDirectory,
     Settings,
     Shown,
+    Svg,
     TokenFile,
     Url,
+    Verbose,
     Workload,
 )
 
@@ -93,11 +98,12 @@ def run(
     rows: Annotated[
         int, typer.Option(min=0, metavar="N", help="Rows to print of a batch for INTO 'console' (0: all).")
     ] = 20,
+    functions: Functions = [],  # noqa: B006
 ) -> None:
     """Run the queries of a script until Ctrl-C, or go on with them."""
     from thalweg.cli.run import run_script
 
-    run_script(script, directory, available_now, master, settings, rows)
+    run_script(script, directory, available_now, master, settings, rows, functions)
 
 
 @app.command()
@@ -119,6 +125,7 @@ def serve(
     limits: Limits = [],  # noqa: B006
     master: Master = None,
     settings: Settings = [],  # noqa: B006
+    functions: Functions = [],  # noqa: B006
 ) -> None:
     """Run queries as a service: REST, events, metrics, console."""
     from thalweg.cli.serve import Asked, serve_session
@@ -135,6 +142,7 @@ def serve(
             tuple(limits),
             master,
             tuple(settings),
+            tuple(functions),
         )
     )
 
@@ -171,18 +179,10 @@ def explain(
         ),
     ] = None,
     as_json: AsJson = False,
-    svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the plan in a file instead.", show_default=False)
-    ] = None,
-    mermaid: Annotated[
-        bool, typer.Option("--mermaid", help="Print the plan as a Mermaid flowchart.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show all of every query, and the SQL of every step.")
-    ] = False,
-    papers: Annotated[
-        bool, typer.Option("--papers", help="Show what the papers' formulas say, too.")
-    ] = False,
+    svg: Svg = None,
+    mermaid: Mermaid = False,
+    verbose: Verbose = False,
+    papers: Papers = False,
     analyze: Annotated[
         bool, typer.Option("--analyze", help="Show what the last batch of a run measured, too.")
     ] = False,
@@ -191,6 +191,7 @@ def explain(
         typer.Option("--dir", metavar="DIR", help="The directory of that run.", show_default="thalweg-APP"),
     ] = None,
     settings: Settings = [],  # noqa: B006
+    functions: Functions = [],  # noqa: B006
     url: Url = None,
 ) -> None:
     """Show the plan of a script's queries without running them."""
@@ -203,7 +204,7 @@ def explain(
     if url is not None:
         remote.show_plan(opened(url, directory), script, wanted)
     elif script is not None:
-        explain_script(script, directory, settings, wanted)
+        explain_script(script, directory, settings, wanted, functions)
     else:
         raise UsageError(
             "neither a script nor a service is given", "write thalweg explain APP.sql, or --url URL"

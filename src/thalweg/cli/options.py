@@ -52,6 +52,22 @@ Bundle = Annotated[
         show_default=False,
     ),
 ]
+Functions = Annotated[
+    list[str],
+    typer.Option(
+        "--functions",
+        metavar="FILE.py",
+        help="Python functions for SQL, marked by @thalweg.function: a file or a module; may be given more than once.",
+    ),
+]
+Svg = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the plan in a file instead.", show_default=False)
+]
+Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print the plan as a Mermaid flowchart.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Show all of every query, and the SQL of every step.")
+]
+Papers = Annotated[bool, typer.Option("--papers", help="Show what the papers' formulas say, too.")]
 Master = Annotated[str | None, typer.Option(metavar="M", help="Spark's master.", show_default="local[*]")]
 
 

@@ -36,11 +36,15 @@ def run_script(
     master: str | None,
     settings: Sequence[str],
     rows: int,
+    functions: Sequence[str] = (),
 ) -> None:
     """Execute a script, run its queries, and sum up; or go on with what a session directory remembers."""
     screen = Screen()
     text = "" if script.is_dir() else read_script(script)
-    with StopWish() as wish, open_session(directory_of(script, directory), settings, master) as session:
+    with (
+        StopWish() as wish,
+        open_session(directory_of(script, directory), settings, master, functions) as session,
+    ):
         outcomes = session.sql(text, str(script))
         show_outcomes(screen, outcomes)
         for name, failure in session.catalog.failed.items():

@@ -63,13 +63,19 @@ def settings_of(pairs: Iterable[str]) -> dict[str, str]:
     return settings
 
 
-def open_session(directory: Path, settings: Iterable[str] = (), master: str | None = None) -> Session:
-    """A session; nothing is started or written yet."""
+def open_session(
+    directory: Path, settings: Iterable[str] = (), master: str | None = None, functions: Iterable[str] = ()
+) -> Session:
+    """A session with the Python functions of some files; nothing is started or written yet."""
+    from thalweg.api.functions import declare_from
     from thalweg.api.session import Session
 
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory}: a file, not a directory", "give another one with --dir")
-    return Session(directory, master=master, settings=settings_of(settings))
+    session = Session(directory, master=master, settings=settings_of(settings))
+    for where in functions:
+        declare_from(session, where)
+    return session
 
 
 def show_outcomes(screen: Screen, outcomes: Iterable[Outcome]) -> None:

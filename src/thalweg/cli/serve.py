@@ -41,6 +41,7 @@ class Asked:
     limits: tuple[str, ...] = ()
     master: str | None = None
     settings: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
 
 
 def serve_session(asked: Asked) -> None:
@@ -56,7 +57,7 @@ def serve_session(asked: Asked) -> None:
     with (
         bound(asked.host, asked.port) as listening,
         StopWish() as wish,
-        open_session(directory, asked.settings, asked.master) as session,
+        open_session(directory, asked.settings, asked.master, asked.functions) as session,
     ):
         session.console = None
         show_outcomes(screen, session.sql(text, str(asked.script or "")))

@@ -14,6 +14,7 @@ from thalweg.engine.workload import Workload
 from thalweg.model.nesting import with_frontiers
 from thalweg.model.target import address_of
 from thalweg.optimizer.retiring import is_retired
+from thalweg.plan.functions import functions_called
 from thalweg.plan.levels import last_stage
 from thalweg.plan.nodes import Plan, holds_values
 from thalweg.state.directory import Directory
@@ -69,6 +70,7 @@ class Orders:
             adopted=ground.files,
             moment=self._ledger.moment(batch) if any(s.is_stamped for s in plan.streams) else None,
             last=last_stage(plan),
+            functions=functions_called(plan),
         )
 
     def outputs(self, workload: Workload, plan: Plan) -> dict[str, str]:

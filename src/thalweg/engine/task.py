@@ -25,7 +25,8 @@ class Task:
     batch. In a replay `moved` says what the highest event times and the frontiers were after the batch. `outputs` are the addresses of
     sinks by query, by `pool:` and pool, and by `late:` or `bad:` and stream. `moment` is when its rows are read, in microseconds, where a
     stream has a column of that. `last` is the number of exchanges after that of the rows. One that
-    `yields` runs in processes of its own, which leave the cores to those of batches.
+    `yields` runs in processes of its own, which leave the cores to those of batches. `functions` are the digests of the Python functions
+    that the plan calls, by what the engine calls them.
     """
 
     batch: int
@@ -48,6 +49,12 @@ class Task:
     moment: int | None = None
     last: int = 0
     yields: bool = False
+    functions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kept_functions(self) -> Path:
+        """Where the functions are that queries call."""
+        return Path(self.state).with_name("functions")
 
     @property
     def spill(self) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 
 from thalweg.expr.casts import instant, timestamp_of
 from thalweg.expr.comparisons import compared, compares_apart, mixed
-from thalweg.expr.nodes import Call
+from thalweg.expr.nodes import PYTHON, Call
 from thalweg.expr.operators import quotient
 from thalweg.expr.pieces import Piece, shared
-from thalweg.expr.quoting import quoted
+from thalweg.expr.python import known_as
+from thalweg.expr.quoting import identifier, quoted
 
 Template = str | Callable[[Call], str]
 Templates = dict[str, dict[int | None, Template]]
@@ -242,7 +243,14 @@ def _writer(templates: dict[int | None, Template], fallible: bool) -> Callable[[
     return write
 
 
+def _python(call: Call) -> Piece:
+    """No failure is caught here: one of the function is told, whatever stands around it."""
+    name, digest = call.params
+    return Piece(f"{identifier(known_as(name, digest))}({', '.join(a.sql for a in call.args)})")
+
+
 CALLS: Mapping[str, Callable[[Call], Piece]] = {
+    PYTHON: _python,
     **{name: _writer(t, False) for name, t in SAFE.items()},
     **{name: _writer(t, True) for name, t in FALLIBLE.items()},
 }

@@ -12,6 +12,8 @@ from functools import cached_property
 
 NULL = '"NULL"'
 """The type of NULL where nothing gives it another."""
+PYTHON = "PYTHON"
+"""The function of a call of a user's Python function; its parameters are the name and the digest of that."""
 
 
 class Expr:
@@ -32,6 +34,15 @@ class Expr:
     def columns(self) -> frozenset[str]:
         """The names of the columns that it reads."""
         return frozenset().union(*(c.columns for c in self.children))
+
+    @cached_property
+    def functions(self) -> frozenset[tuple[str, str]]:
+        """The Python functions that it calls, by name and digest."""
+        found = frozenset[tuple[str, str]]().union(*(c.functions for c in self.children))
+        if not isinstance(self, Call) or self.function != PYTHON:
+            return found
+        name, digest = self.params
+        return found | {(name, digest)}
 
     @cached_property
     def size(self) -> int:

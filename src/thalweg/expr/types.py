@@ -48,6 +48,12 @@ WHOLE_DIGITS = {
     "UBIGINT": 20,
 }
 MOST_DIGITS = 38
+SPOKEN = {"VARCHAR": "STRING", "INTEGER": "INT"}
+
+
+def spoken(type_: str) -> str:
+    """A type by Spark's name."""
+    return SPOKEN.get(type_, type_)
 
 
 def type_name(name: str, parameters: tuple[str, ...] = ()) -> str | None:
@@ -115,11 +121,12 @@ def may_not_fit(one: str, other: str) -> bool:
 
 def _digits_together(one: str, other: str) -> tuple[int, int]:
     """Digits before and after the point that hold the numbers of both types."""
-    found = [_digits(one), _digits(other)]
+    found = [digits(one), digits(other)]
     return max(w for w, _ in found), max(s for _, s in found)
 
 
-def _digits(type_: str) -> tuple[int, int]:
+def digits(type_: str) -> tuple[int, int]:
+    """Digits before and after the point of the numbers of an exact type."""
     if type_ in INTEGERS:
         return WHOLE_DIGITS.get(type_, 39), 0
     precision, scale = map(int, type_.removeprefix("DECIMAL(").removesuffix(")").split(","))

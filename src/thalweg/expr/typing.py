@@ -12,6 +12,7 @@ from functools import cache
 from thalweg.expr.comparisons import SYMBOLS
 from thalweg.expr.nodes import NULL, Call, Case, Column, Expr, Literal, is_text
 from thalweg.expr.normal import folded, operands
+from thalweg.expr.python import Function
 from thalweg.expr.types import INTEGERS, WHOLE_DIGITS, family, is_numeric
 
 Infer = Callable[[str, Mapping[str, str]], str]
@@ -31,6 +32,11 @@ class Typing:
 
     ask: Infer
     known: dict[object, str] = field(default_factory=dict, compare=False)
+    functions: Mapping[str, Function] = field(default_factory=dict, compare=False)
+
+    def function(self, name: str) -> Function | None:
+        """The Python function of a name, however that is written."""
+        return next((f for f in self.functions.values() if f.name.lower() == name.lower()), None)
 
     def call(self, function: str, *args: Expr, params: tuple[str, ...] = ()) -> Expr:
         """A call of a function or operator, with its type."""

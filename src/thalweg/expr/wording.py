@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from thalweg.expr.comparisons import SYMBOLS
-from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
+from thalweg.expr.nodes import PYTHON, Call, Case, Cast, Column, Expr, Literal
 from thalweg.expr.quoting import readable, spark_quoted
+from thalweg.expr.types import spoken
 
 SINGLE = 9
 """What binds so is read as one thing wherever it stands."""
@@ -21,7 +22,6 @@ _BINDING = {
     "OR": 1, "AND": 2, "||": 5, "|": 5, "^": 5, "&": 5, "+": 6, "-": 6, "*": 7, "/": 7, "%": 7, "DIV": 7,
 }  # fmt: skip
 _MATCHES = ("LIKE", "ILIKE", "RLIKE")
-_TYPES = {"VARCHAR": "STRING", "INTEGER": "INT"}
 _SUFFIXES = {"TINYINT": "Y", "SMALLINT": "S", "BIGINT": "L"}
 _LARGE = 2**31
 _SPELLED = {
@@ -76,7 +76,7 @@ class _Writer:
             case Literal():
                 return _literal(expr)
             case Cast(arg, type_):
-                return _Said(f"CAST({self.text(arg)} AS {_TYPES.get(type_, type_)})")
+                return _Said(f"CAST({self.text(arg)} AS {spoken(type_)})")
             case Case():
                 return _Said(self._case(expr))
             case Call():
@@ -126,6 +126,8 @@ class _Writer:
         args = [self.text(a) for a in call.args]
         if (spelled := _SPELLED.get(call.function)) is not None:
             return spelled.format(*args, p=_unit(call))
+        if call.function == PYTHON:
+            return f"{call.params[0]}({', '.join(args)})"
         return f"{call.function.lower()}({', '.join([*args, *map(spark_quoted, call.params)])})"
 
     def _case(self, case: Case) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from thalweg.errors import UsageError
+from thalweg.expr.python import Function
 from thalweg.model.query import Query
 from thalweg.model.recorded import Failure
 from thalweg.model.settings import Config
@@ -25,6 +26,7 @@ class Catalog:
     redefined: frozenset[str] = frozenset()
     failed: Mapping[str, Failure] = field(default_factory=dict)
     views: Mapping[str, View] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
     def with_stream(self, stream: Stream) -> Catalog:
         """One more stream; the same declaration twice is fine, another one under the same name is not."""
@@ -65,6 +67,30 @@ class Catalog:
         known(name, self.views, "view")
         self._unread("view", name)
         return replace(self, views={n: v for n, v in self.views.items() if n != name})
+
+    def with_function(self, function: Function, replaces: bool = False) -> Catalog:
+        """One more Python function, or one in the place of another of its name; queries that call the other one go on as they are."""
+        before = next((f for n, f in self.functions.items() if n.lower() == function.name.lower()), None)
+        if before is not None and before.is_same(function):
+            return self
+        if before is not None and not replaces:
+            hint = "replace it (session.function(..., replace=True)), or use another name"
+            raise UsageError(f"function {before.name} exists already, and does something else", hint)
+        others = {n: f for n, f in self.functions.items() if f is not before}
+        return replace(self, functions={**others, function.name: function})
+
+    def without_function(self, name: str) -> Catalog:
+        """Without a Python function that nothing calls."""
+        known(name, self.functions, "function")
+        users = [q.name for q in self.queries.values() if any(n == name for n, _ in q.functions)]
+        if users:
+            raise UsageError(f"function {name} is called by {', '.join(users)}", "drop these queries first")
+        streams = [s.name for s in self.streams.values() if any(n == name for n, _ in s.functions)]
+        if streams:
+            raise UsageError(
+                f"function {name} is called by columns of {', '.join(streams)}", "drop these streams first"
+            )
+        return replace(self, functions={n: f for n, f in self.functions.items() if n != name})
 
     def with_query(self, query: Query) -> Catalog:
         """One more query."""

@@ -7,11 +7,12 @@ that give a stream other names still share its state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import gcd
 
 from thalweg.expr.nodes import Expr
+from thalweg.expr.python import functions_in
 from thalweg.expr.quoting import identifier
 from thalweg.model.target import Target
 from thalweg.model.windows import NamedWindow, duration_text
@@ -259,6 +260,11 @@ class Query:
     def relations(self) -> tuple[str, ...]:
         """The static tables that it reads, each once."""
         return tuple(dict.fromkeys(i.source for i in self.inputs if not i.is_stream))
+
+    @cached_property
+    def functions(self) -> frozenset[tuple[str, str]]:
+        """The Python functions that it calls, at whatever depth, by name and digest."""
+        return functions_in(tuple(getattr(self, f.name) for f in fields(self)))
 
     @property
     def sources(self) -> tuple[str, ...]:

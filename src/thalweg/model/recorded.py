@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from thalweg.expr.python import Function
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream, View
 
@@ -38,6 +39,7 @@ class Recorded:
     lasting: Mapping[str, bool] = field(default_factory=dict)
     failed: Mapping[str, Failure] = field(default_factory=dict)
     views: Mapping[str, View] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

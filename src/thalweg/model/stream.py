@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from thalweg.expr.nodes import Expr
+from thalweg.expr.python import functions_in
 
 FILE_FORMATS = ("parquet", "csv", "json")
 MOMENT = "__moment"
@@ -70,6 +71,11 @@ class Stream:
     def is_stamped(self) -> bool:
         """Whether a column says when rows were read."""
         return any(c.value is not None and MOMENT in c.value.columns for c in self.columns)
+
+    @property
+    def functions(self) -> frozenset[tuple[str, str]]:
+        """The Python functions that its computed columns call, by name and digest."""
+        return functions_in(tuple(c.value for c in self.computed))
 
     @property
     def stored(self) -> Stream:

@@ -9,6 +9,7 @@ from typing import Any
 
 from thalweg.expr.data import from_data, to_data
 from thalweg.expr.nodes import Expr
+from thalweg.expr.python import Function
 from thalweg.model.aggregates import PartColumn
 from thalweg.model.query import (
     Aggregate,
@@ -49,7 +50,7 @@ _MODEL = (
     QueryInput,
     Relation,
 )
-_MORE = (Failure, Recorded, RecordedChange, Stream, Term, View, Window, *TARGETS)
+_MORE = (Failure, Function, Recorded, RecordedChange, Stream, Term, View, Window, *TARGETS)
 _NODES = (
     Derived,
     Emission,

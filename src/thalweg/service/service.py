@@ -63,6 +63,9 @@ class Service:
         """Carry out statements that came over HTTP."""
         statements = st.parse_script(text)
         self.roots.check(statements)
+        if any(isinstance(s, st.Drop) and s.kind == "FUNCTION" for s in statements):
+            hint = "whoever runs the service gives it functions, and takes them away"
+            raise Refused(403, "functions can't be dropped over HTTP", hint)
         with self._changing:
             self._check_queries(statements)
             try:

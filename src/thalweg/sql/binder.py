@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from thalweg.expr.nodes import Expr
+from thalweg.expr.python import Function
 from thalweg.expr.typing import Infer, InferenceError, Typing, typing_by
 from thalweg.model.nesting import apart
 from thalweg.model.query import Query, windowed
@@ -44,9 +45,10 @@ def bind(
     relations: Mapping[str, Relation] | None = None,
     views: Mapping[str, View] | None = None,
     queries: Mapping[str, Query] | None = None,
+    functions: Mapping[str, Function] | None = None,
 ) -> Query:
     """The query that a SELECT asks for: a join where it reads several inputs, one with a window in FROM, or rows as they are."""
-    source, typing = select.source, typing_by(infer)
+    source, typing = select.source, replace(typing_by(infer), functions=functions or {})
 
     def bound(source: Source, query: exp.Query, known: Known, named: Named) -> Query:
         return _bound(source, query, known, named, typing)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from thalweg.expr.nodes import Column as ColumnExpr
 from thalweg.expr.nodes import Expr
+from thalweg.expr.python import Function
 from thalweg.expr.types import SUPPORTED, TYPES_HINT
 from thalweg.expr.typing import Infer, typing_by
 from thalweg.model.stream import MOMENT, Column, Stream
@@ -17,11 +19,14 @@ from thalweg.sql.rows import Rows
 from thalweg.sql.statements import CreateStream
 
 
-def bound_stream(create: CreateStream, infer: Infer) -> Stream:
+def bound_stream(
+    create: CreateStream, infer: Infer, functions: Mapping[str, Function] | None = None
+) -> Stream:
     """The stream that is declared, with what its computed columns are."""
     stream = create.stream
     stored = tuple(c for c in stream.columns if c.type != COMPUTED)
-    rows = Rows(create.source, replace(stream, columns=stored), stream.name, typing_by(infer))
+    typing = replace(typing_by(infer), functions=functions or {})
+    rows = Rows(create.source, replace(stream, columns=stored), stream.name, typing)
     found = {c.name: _computed(rows, c, is_time=c.name == stream.time) for c in create.computed}
     return replace(stream, columns=tuple(found.get(c.name, c) for c in stream.columns)) if found else stream
 

@@ -14,6 +14,7 @@ from thalweg.sql.aggregates import NAMES as AGGREGATES
 from thalweg.sql.builder import Builder, Forms
 from thalweg.sql.calls import CallNode, Special
 from thalweg.sql.source import did_you_mean
+from thalweg.sql.user_functions import build_user_call
 
 PROCESSING_TIME = ("NOW", "CURRENT_TIMESTAMP", "PROCTIME")
 """What gives the time at which rows are read, where a stream declares a column of it."""
@@ -96,8 +97,11 @@ def build_call(builder: Builder, node: exp.Expr) -> Expr:
     name, count = node.name.upper(), len(node.expressions)
     if name in NONDETERMINISTIC or (name == "UNIX_TIMESTAMP" and not count):
         raise refused_by_time(builder, node, node.name)
+    own = builder.typing.function(node.name)
+    if own is not None:
+        return build_user_call(builder, node, own)
     if name not in FUNCTIONS:
-        near = did_you_mean(name, [*FUNCTIONS, *AGGREGATES])
+        near = did_you_mean(name, [*FUNCTIONS, *AGGREGATES, *builder.typing.functions])
         hint = f"did you mean {near}?" if near else "thalweg help functions lists those that there are"
         raise builder.source.at(node, f"unknown function {node.name}", hint)
     if count not in FUNCTIONS[name] and not (None in FUNCTIONS[name] and count):

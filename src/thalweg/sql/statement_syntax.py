@@ -54,7 +54,7 @@ EXAMPLES = {
     ("SHOW",): "SHOW QUERIES",
     ("SET",): "SET plan.windows = 'best'",
 }
-SHOWN = ("QUERIES", "STREAMS", "VIEWS", "PLAN", "STATISTICS", "CHANGES")
+SHOWN = ("QUERIES", "STREAMS", "VIEWS", "FUNCTIONS", "PLAN", "STATISTICS", "CHANGES")
 _WORD = re.compile(r"[^\W\d]\w*")
 NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 NAME_HINT = "use letters, digits and _, a letter first"
@@ -93,7 +93,7 @@ class ViewSyntax:
 
 @dataclass(frozen=True)
 class Drop:
-    """DROP QUERY, STREAM, TABLE or VIEW."""
+    """DROP QUERY, STREAM, TABLE, VIEW or FUNCTION."""
 
     kind: str
     name: str
@@ -112,7 +112,7 @@ class ExplainSyntax:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW QUERIES | STREAMS | VIEWS | PLAN | STATISTICS | CHANGES."""
+    """SHOW QUERIES | STREAMS | VIEWS | FUNCTIONS | PLAN | STATISTICS | CHANGES."""
 
     what: str
     span: Span = field(default=(0, 0), compare=False)
@@ -146,6 +146,21 @@ class StatementParser(ThalwegParser):
         except Misparse as error:
             raise Misparse(error.message, error.span, error.hint or self._hint(tokens)) from None
 
+    def parse_signature(self, tokens: list[Token], text: str) -> tuple[tuple[str, ...], str]:
+        """The types of the parameters and of the result that the tokens of `BIGINT, STRING -> DOUBLE` are."""
+        self.reset()
+        self.sql, self._chunks = text, [tokens]
+        self._advance_chunk()
+        parameters = [self.parse_type()]
+        while self._match(TokenType.COMMA):
+            parameters.append(self.parse_type())
+        if not self._match(TokenType.ARROW):
+            self.expected("-> and the type of the result")
+        result = self.parse_type()
+        if self._curr:
+            raise Misparse(f"unexpected {self.shown(self._curr)}", (self._curr.start, self._curr.end + 1))
+        return tuple(parameters), result
+
     def _hint(self, tokens: list[Token]) -> str | None:
         """A word near the place that is nearly a keyword, or an example of such a statement."""
         for token in (self._curr, self._prev):
@@ -171,7 +186,7 @@ class StatementParser(ThalwegParser):
             self._word(("QUERY",))
             return self._named_query(span, "ALTER")
         if self._match_text_seq("DROP"):
-            kind = self._word(("QUERY", "STREAM", "TABLE", "VIEW"))
+            kind = self._word(("QUERY", "STREAM", "TABLE", "VIEW", "FUNCTION"))
             return Drop(kind, self._name(kind.lower()), span)
         if self._match_text_seq("EXPLAIN"):
             return self._read_explain(span)

@@ -60,3 +60,8 @@ def views_read(query: str, views: Mapping[str, View]) -> frozenset[str]:
         if views
         else frozenset()
     )
+
+
+def functions_named(text: str) -> frozenset[str]:
+    """The names, in small letters, of the functions that the text of a view or query calls."""
+    return frozenset(c.name.lower() for c in parse_select(text).node.find_all(exp.Anonymous))

@@ -39,6 +39,7 @@ class Directory:
         self.pushing = self.root / "pushing"
         self.course = self.root / "course"
         self.replays = self.root / "replays"
+        self.functions = self.root / "functions"
         self._lock: IO[str] | None = None
         self._held: int | None = None
         self.holds = 0

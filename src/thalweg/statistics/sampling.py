@@ -25,6 +25,7 @@ from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
 from thalweg.engine.kernel.connection import Reach, open_connection
 from thalweg.engine.kernel.relations import relation_files
 from thalweg.errors import DataError
+from thalweg.expr.python import functions_in
 from thalweg.model.aggregates import TIME
 from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query
@@ -54,26 +55,28 @@ class Look:
 
 
 def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: Iterable[Query]) -> Sampled:
-    """What files say of all that queries read; nothing of what has no files, or bad ones."""
+    """What files say of all that queries read; nothing of what has no files, or bad ones, and of conditions and keys that call
+    Python functions: these are not run before there is a batch."""
     rows: dict[str, float] = {}
     batches: dict[str, float] = {}
-    sides: dict[str, tuple[float, float, float]] = {}
+    counts: dict[str, tuple[float, float, float]] = {}
     heavy: dict[str, Heavy] = {}
     asked = tuple(queries)
     asked = (*all_nested(asked), *asked)
     wanted = sides_to_sample(asked)
     sources: tuple[Stream | Relation, ...] = (*streams, *relations)
     for source in sources:
-        mine = tuple(s for s in wanted if s.source == source.name)
+        sides = tuple(s for s in wanted if s.source == source.name)
+        mine = tuple(s for s in sides if not functions_in(s))
         reads = frozenset().union(*(columns_read(q, source.name) for q in asked))
-        found, files = _looked(source, mine, reads) if mine else (None, 0)
+        found, files = _looked(source, mine, reads) if sides else (None, 0)
         if found is not None:
             rows |= {source.name: found.rows} if found.rows is not None else {}
-            sides |= {name: counts for name, (counts, _) in found.sides}
+            counts |= {name: some for name, (some, _) in found.sides}
             heavy |= {name: values for name, (_, values) in found.sides if values}
             if found.span is not None and isinstance(source, Stream) and source.files_per_batch is not None:
                 batches[source.name] = found.span * min(source.files_per_batch, files)
-    return Sampled(rows, sides, batches, heavy)
+    return Sampled(rows, counts, batches, heavy)
 
 
 def _looked(

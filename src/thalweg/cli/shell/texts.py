@@ -15,7 +15,7 @@ TOKEN = re.compile(
 )
 UNENDED = re.compile(r"/\*(?:(?!\*/).)*$", re.DOTALL)
 AFTER_SOURCE = frozenset({"FROM", "JOIN", "STREAM", "TABLE", "VIEW"})
-SHOWN = ("QUERIES", "STREAMS", "VIEWS", "PLAN", "STATISTICS", "CHANGES")
+SHOWN = ("QUERIES", "STREAMS", "VIEWS", "FUNCTIONS", "PLAN", "STATISTICS", "CHANGES")
 
 
 def is_whole(text: str) -> bool:

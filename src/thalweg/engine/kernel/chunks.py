@@ -30,7 +30,7 @@ def scan_sql(
     """
     names = frozenset(stream.types) if columns is None else frozenset(columns)
     computed = [c for c in stream.computed if c.name in (*names, stream.time)]
-    read = names | stream.behind(c.name for c in computed)
+    read = names | stream.behind((stream.time, *(c.name for c in computed)))
     values = list(values_sql(stream, [c for c in stream.stored.columns if c.name in read]))
     time = f"epoch_us({identifier(stream.time)})" if stream.time else "NULL::BIGINT"
     bound = time if near else f"CASE WHEN {time} BETWEEN {EARLIEST} AND {LATEST} THEN {time} END"

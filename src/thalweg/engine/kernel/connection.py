@@ -7,9 +7,10 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -63,6 +64,7 @@ class Database:
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
+        self.functions: set[str] = set()
         _OPEN.add(self)
 
     def close(self) -> None:
@@ -83,11 +85,12 @@ def _close_all() -> None:
 
 
 class _Own(threading.local):
-    """What belongs to a thread: its connection, and what that may touch."""
+    """What belongs to a thread: its connection, what that may touch, and how functions that it knows are created in it."""
 
     reach = Reach()
     linked: frozenset[str] = frozenset()
     database: Database | None = None
+    functions: Mapping[str, Callable[[Any], None]] = MappingProxyType({})
 
 
 _OWN = _Own()
@@ -101,7 +104,11 @@ def connection() -> Any:
     """
     if _OWN.database is None:
         _OWN.database = Database(open_connection(_OWN.reach, _OWN.linked))
-    return _OWN.database.connection
+    database = _OWN.database
+    for name in _OWN.functions.keys() - database.functions:
+        _OWN.functions[name](database.connection)
+        database.functions.add(name)
+    return database.connection
 
 
 def permit(reach: Reach) -> None:
@@ -109,6 +116,11 @@ def permit(reach: Reach) -> None:
     if reach != _OWN.reach:
         _OWN.reach, _OWN.linked = reach, frozenset()
         renew()
+
+
+def know(functions: Mapping[str, Callable[[Any], None]]) -> None:
+    """From now on the connection of this thread knows these functions, each by what creates it there; also one that is opened later."""
+    _OWN.functions = functions
 
 
 def renew() -> None:

@@ -23,9 +23,9 @@ from thalweg.engine.faults import Aborted, reach
 from thalweg.engine.kernel.buckets import Sender, unpack
 from thalweg.engine.kernel.chunks import check_filled, check_times, files_sql, scan_sql
 from thalweg.engine.kernel.compiled import Compiled, compiled
-from thalweg.engine.kernel.connection import Reach, Tables, check_reach, connection, keep, permit, query, run
+from thalweg.engine.kernel.connection import Tables, check_reach, connection, keep, query, run
 from thalweg.engine.kernel.judging import is_environment
-from thalweg.engine.kernel.reporting import described
+from thalweg.engine.kernel.reporting import begin, check_functions, described, of_function
 from thalweg.engine.kernel.sifting import Sifted, sifted
 from thalweg.engine.task import Control, Made, SideCount, StreamFacts, Task, Trouble
 from thalweg.errors import DataError
@@ -58,14 +58,15 @@ def ingest(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordB
     failure: Trouble | None = None
     try:
         reach("ingest:start", task.fault)
-        permit(Reach(task.readable, task.spill))
+        begin(task)
         plan = compiled(task.plan)
         for name, chunks in found.items():
             streams[name] = StreamIngest(plan, plan.plan.stream(name), task, sender, steps).run(chunks)
+        check_functions(task)
     except Aborted:
         raise
     except Exception as e:
-        failure = described(e)
+        failure = described(of_function(task) or e)
         sender.rows.clear()
     sender.control(Control(streams, steps, failure))
     yield from sender.batches()

@@ -11,25 +11,49 @@ import duckdb
 from thalweg.connectors.base import sink_at
 from thalweg.engine.blame import Blamed, blaming_sink
 from thalweg.engine.faults import Aborted
+from thalweg.engine.kernel.compiled import compiled
 from thalweg.engine.kernel.connection import Reach, clean_message, permit
+from thalweg.engine.kernel.functions import offer, raised
 from thalweg.engine.kernel.showing import POOL
 from thalweg.engine.mishaps import mishap
 from thalweg.engine.task import Notes, Task, Trouble, trouble
 from thalweg.errors import EnvironmentProblem, InternalError
+from thalweg.plan.functions import users_of
 from thalweg.state.local import flush
 
 
 def reported(report: Notes, task: Task, act: Callable[[], None]) -> None:
     """Do something; an error becomes part of the report. Only what stands for a crash goes through."""
     try:
-        permit(Reach(task.readable, task.spill))
+        begin(task)
         act()
+        check_functions(task)
         if task.durable:
             _flush(report, task)
     except Aborted:
         raise
     except Exception as e:
-        report.trouble = described(e)
+        report.trouble = described(of_function(task) or e)
+
+
+def begin(task: Task) -> None:
+    """What a task may read, and the functions that it may call."""
+    permit(Reach(task.readable, task.spill))
+    offer(task.functions, task.kept_functions)
+
+
+def check_functions(task: Task) -> None:
+    """Fail where a function did: what was computed since has NULLs in the place of its values."""
+    if (error := of_function(task)) is not None:
+        raise error
+
+
+def of_function(task: Task) -> Exception | None:
+    """What a function of this task raised, with the queries that call it."""
+    if (found := raised()) is None:
+        return None
+    users = users_of(compiled(task.plan).plan, found[1])
+    return Blamed(found[0], users) if users else found[0]
 
 
 def described(error: Exception) -> Trouble:
