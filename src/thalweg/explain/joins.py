@@ -73,7 +73,7 @@ class _Reader:
             runs=runs,
             plans=plans,
             settings=settings,
-            freely=_free(self.planner).considered(query)[0] if settings else plans[0],
+            freely=_free(self.planner).least(query) if settings else plans[0],
             paper=paper_costs(query, statistics, runs[-1].choice.method),
             finished=self.last.step("finish", leader),
             changes=self.last.node(changes_id(self.plan, query)) if query.changes else None,
@@ -133,7 +133,7 @@ def _asked_for(planner: WindowPlanner, query: Query) -> tuple[Considered, ...]:
         ways = [replace(config, evaluate=name) for name in apart] if config.evaluate == BEST else []
     else:
         ways = [replace(config, join="loop")] if config.join == BEST and query.equalities else []
-    return tuple(p for way in ways for p in replace(planner, config=way).considered(query)[:1])
+    return tuple(replace(planner, config=way).least(query) for way in ways)
 
 
 def idle_settings(config: Config, query: Query) -> dict[str, str]:

@@ -13,7 +13,7 @@ from thalweg.explain.model import Expected, NodeView, NodeWords
 from thalweg.expr.nodes import Expr
 from thalweg.expr.wording import worded
 from thalweg.model.aggregates import part_words
-from thalweg.optimizer.cost.join_engine import SECOND, held_of, taken
+from thalweg.optimizer.cost.join_engine import SECOND, held_of
 from thalweg.optimizer.cost.steps import StepEstimate, estimates
 from thalweg.optimizer.forest import Forest
 from thalweg.optimizer.planner import WindowPlanner, step_of
@@ -90,7 +90,7 @@ def input_estimates(plan: Plan, join: Join, known: JoinStatistics) -> list[Expec
         for n, i in enumerate(known.inputs)
     ]
     return [
-        Expected(h.rate * seconds, h.pieces * seconds, h.kept, nanos=taken(h, join_constants())) for h in held
+        Expected(h.rate * seconds, h.pieces * seconds, h.kept, nanos=h.taken(join_constants())) for h in held
     ]
 
 

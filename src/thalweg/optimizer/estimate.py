@@ -7,7 +7,7 @@ from dataclasses import replace
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
-from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, Estimate, held_of, taken
+from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, Estimate, held_of
 from thalweg.optimizer.cost.partners import Partners, partners_of
 from thalweg.optimizer.cost.widths import Widths
 from thalweg.plan.join_order import Meeting, Order
@@ -66,5 +66,5 @@ def estimated(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Es
     steps = evaluation.statements * constants.step / batch
     rows = sum(h.kept for h in join.held) + kept
     sides = sum(h.kept * join.widths.sides[n, h.early] for n, h in enumerate(join.held))
-    terms = (("take in", sum(taken(h, constants) for h in join.held)), *work, ("statements", steps))
+    terms = (("take in", sum(h.taken(constants) for h in join.held)), *work, ("statements", steps))
     return Estimate(terms, rows, sides + kept * evaluation.row_bytes(join.widths), pairs)

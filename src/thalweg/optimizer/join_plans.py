@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from thalweg.compile.evaluations import EVALUATIONS, Evaluation
@@ -11,7 +12,7 @@ from thalweg.model.query import Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.early_aggregation import plan_name
 from thalweg.optimizer.cost.join_engine import Estimate
-from thalweg.optimizer.cost.partners import partners_of
+from thalweg.optimizer.cost.partners import Partners, partners_of
 from thalweg.optimizer.cost.widths import Widths
 from thalweg.optimizer.estimate import best_order, costed, estimated
 from thalweg.plan.join_order import Order
@@ -118,16 +119,37 @@ def fitting(found: Sequence[Considered], memory: int | None) -> tuple[Considered
     return within or tuple(sorted(found, key=lambda c: c.estimate.state_bytes))
 
 
+@dataclass(frozen=True)
+class Plans:
+    """The plans of a query, with what all of them have in common."""
+
+    query: Query
+    statistics: JoinStatistics
+    wish: Wish
+    constants: JoinConstants
+
+    @cached_property
+    def partners(self) -> dict[str, Partners]:
+        """How rows find partners, by the method."""
+        return {m: partners_of(self.query, self.statistics, m, self.constants) for m in ("hash", "loop")}
+
+    @cached_property
+    def widths(self) -> Widths:
+        """What rows of state take."""
+        return Widths(self.query)
+
+    def considered(self, choice: JoinChoice) -> Considered:
+        """A plan with the best order of its inputs, and what it is expected to cost."""
+        partners = self.partners[choice.method]
+        join = costed(self.query, choice.early, self.statistics, partners, self.widths)
+        order = best_order(join, choice.evaluate, self.statistics) if self.wish.order == BEST else ()
+        found = estimated(replace(join, order=order), choice.evaluate, self.statistics)
+        return Considered(replace(choice, order=order), found)
+
+
 def consider(
     query: Query, statistics: JoinStatistics, wish: Wish, constants: JoinConstants
 ) -> tuple[Considered, ...]:
-    """The plans of a query, cheapest first."""
-    partners = {m: partners_of(query, statistics, m, constants) for m in ("hash", "loop")}
-    found, widths = [], Widths(query)
-    for c in choices(query, wish):
-        join = costed(query, c.early, statistics, partners[c.method], widths)
-        order = best_order(join, c.evaluate, statistics) if wish.order == BEST else ()
-        found.append(
-            Considered(replace(c, order=order), estimated(replace(join, order=order), c.evaluate, statistics))
-        )
-    return tuple(sorted(found, key=lambda c: c.estimate.nanos))
+    """All plans of a query, cheapest first."""
+    plans = Plans(query, statistics, wish, constants)
+    return tuple(sorted(map(plans.considered, choices(query, wish)), key=lambda c: c.estimate.nanos))

@@ -28,6 +28,7 @@ from thalweg.optimizer.join_plans import (
     may_evaluate,
     may_hash,
 )
+from thalweg.optimizer.join_search import cheapest
 from thalweg.optimizer.plan_windows import Mode, plan_windows
 from thalweg.optimizer.pool_costs import (
     alone_cost,
@@ -77,20 +78,29 @@ class WindowPlanner:
 
     def join(self, query: Query) -> JoinChoice:
         """The plan of a join query."""
-        return self.considered(query)[0].choice
+        return self.least(query).choice
+
+    def least(self, query: Query) -> Considered:
+        """The plan of a join query with what it is expected to cost: the first of all that are considered."""
+        found = self._cheapest(query, join_statistics(self.known, query))
+        return found or self.considered(query)[0]
 
     def considered(self, query: Query) -> tuple[Considered, ...]:
         """The plans of a join query that the settings leave open, cheapest first."""
         c = self.config
-        wish = Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order)
-        found = consider(query, join_statistics(self.known, query), wish, join_constants())
+        found = consider(query, join_statistics(self.known, query), self._wish, join_constants())
         if not found:
             raise UsageError(f"query {query.name} has no plan {_wished(c)}", _no_plan_hint(query, c))
         return fitting(found, c.memory)
 
+    @property
+    def _wish(self) -> Wish:
+        c = self.config
+        return Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order)
+
     def check(self, query: Query) -> None:
         """Refuse a join query that has no plan, or none that keeps as little state as settings allow."""
-        least, allowed = self.considered(query)[0], self.config.memory
+        least, allowed = self.least(query), self.config.memory
         if allowed is not None and least.estimate.state_bytes > allowed:
             raise UsageError(
                 f"query {query.name} has no plan with plan.memory = {size_text(allowed)}: "
@@ -114,11 +124,11 @@ class WindowPlanner:
 
     def apart(self, query: Query) -> float:
         """The cost of a join query alone, per second of stream."""
-        return self._cheapest(query, join_statistics(self.known, query)) + alone_cost(self.known, query)
+        return self._nanos(query, join_statistics(self.known, query)) + alone_cost(self.known, query)
 
     def together(self, queries: Sequence[Query]) -> float:
         """The cost of join queries of one pattern as one, per second of stream."""
-        return self._cheapest(widest(queries), pool_statistics(self.known, queries)) + pool_cost(
+        return self._nanos(widest(queries), pool_statistics(self.known, queries)) + pool_cost(
             self.known, queries
         )
 
@@ -146,15 +156,14 @@ class WindowPlanner:
         """The cost of windowed queries over one stream and keys as one, per second of stream."""
         return windows_pool_cost(self.known, queries)
 
-    def _cheapest(self, query: Query, statistics: JoinStatistics) -> float:
-        c = self.config
-        found = consider(
-            query,
-            statistics,
-            Wish(c.early_aggregation, c.evaluate, c.join, c.invalidate, c.order),
-            join_constants(),
-        )
-        return fitting(found, c.memory)[0].estimate.nanos if found else float("inf")
+    def _nanos(self, query: Query, statistics: JoinStatistics) -> float:
+        if (found := self._cheapest(query, statistics)) is None:
+            every = consider(query, statistics, self._wish, join_constants())
+            found = next(iter(fitting(every, self.config.memory)), None)
+        return found.estimate.nanos if found is not None else float("inf")
+
+    def _cheapest(self, query: Query, statistics: JoinStatistics) -> Considered | None:
+        return cheapest(query, statistics, self._wish, join_constants(), self.config.memory)
 
 
 def size_text(size: float) -> str:

@@ -19,7 +19,7 @@ from thalweg.compile.inputs import (
 from thalweg.compile.join_tree import View, attached
 from thalweg.compile.views import AS_SAID, ONE_EACH, conditions, grouped, key_columns, weighed_parts
 from thalweg.model.attaching import inner_inputs, inner_streams
-from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping, viewed
+from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
 from thalweg.plan.join_order import meet_once
 from thalweg.plan.ranges import LOWEST, Range
 from thalweg.plan.shape import Shape
@@ -116,7 +116,7 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
     if once is None:
         per_second, view = (
             SECOND / (join.query.every or SECOND),
-            sum(viewed(h, h.window, c) for h in join.held),
+            sum(h.viewed(h.window, c) for h in join.held),
         )
         results = grouping(0.0, groups, c)
     else:

@@ -53,6 +53,23 @@ class Held:
         """Rows of state; the slots of an aggregation set without end become one."""
         return self.window if self.early and self.endless else self.slot * self.lifetime
 
+    def taken(self, c: JoinConstants) -> float:
+        """Rows chosen, aggregated early or not, sent, and written as state."""
+        return (
+            grouping(self.rate, self.pieces, c) if self.early else self.rate * c.project
+        ) + self.pieces * c.ship
+
+    def viewed(self, rows: float, c: JoinConstants) -> float:
+        """What is kept, put into the windows of an instant, which then have so many rows."""
+        return grouping(self.kept, rows, c) if self.early else self.kept * c.copy
+
+    def apart(self, query: Query) -> float:
+        """Rows of the window where every step keeps its own: they die at different instants."""
+        if not self.lifetime or (self.early and self.endless):
+            return self.window
+        steps = max(1.0, self.lifetime * query.slot / (query.every or query.slot))
+        return self.step * steps if self.early else self.window
+
 
 def distinct(rows: float, values: float) -> float:
     """How many of some values so many rows are expected to have.
@@ -88,11 +105,6 @@ def held_of(query: Query, number: int, early: bool, s: InputStatistics, batch: f
     )
 
 
-def taken(h: Held, c: JoinConstants) -> float:
-    """Rows chosen, aggregated early or not, sent, and written as state."""
-    return (grouping(h.rate, h.pieces, c) if h.early else h.rate * c.project) + h.pieces * c.ship
-
-
 def grouping(rows: float, groups: float, c: JoinConstants) -> float:
     """Rows added to groups: each is looked up, and each group is made once."""
     return rows * c.lift + groups * max(c.group - c.lift, 0.0)
@@ -120,21 +132,13 @@ class CostedJoin:
 
     @property
     def apart(self) -> list[float]:
-        """Rows of each window where every step keeps its own: they die at different instants."""
-        return [self._apart(h) for h in self.held]
-
-    def _apart(self, h: Held) -> float:
-        if not h.lifetime or (h.early and h.endless):
-            return h.window
-        steps = max(1.0, h.lifetime * self.query.slot / (self.query.every or self.query.slot))
-        return h.step * steps if h.early else h.window
+        """Rows of each window where every step keeps its own."""
+        return [h.apart(self.query) for h in self.held]
 
     @property
     def viewed_apart(self) -> float:
         """What is kept, put into the windows of an instant once for every stream that changes."""
-        return sum(
-            viewed(h, rows, self.constants) for h, rows in zip(self.held, self.apart, strict=True)
-        ) * len(self.streams)
+        return sum(h.viewed(h.apart(self.query), self.constants) for h in self.held) * len(self.streams)
 
     def pairs(self, rows: list[float], fresh: int | None) -> float:
         """Joined rows of so many of each input, where `fresh` has new ones: partners are those of the same key, or any that the other
@@ -148,8 +152,3 @@ class CostedJoin:
 
     def _met(self, fresh: int | None) -> tuple[int, ...]:
         return inputs_met(self.order, fresh, len(self.held))
-
-
-def viewed(h: Held, rows: float, c: JoinConstants) -> float:
-    """What is kept, put into the windows of an instant."""
-    return grouping(h.kept, rows, c) if h.early else h.kept * c.copy

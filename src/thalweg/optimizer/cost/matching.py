@@ -3,7 +3,7 @@ are frequent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -123,3 +123,24 @@ def evened(values: Values, rows: float) -> Values:
         return values
     share = 1 / max(min(values.count, rows), len(values.heavy))
     return Values(values.count, tuple((value, share) for value, _ in values.heavy))
+
+
+def least_share(one: Matching, sizes: Sequence[Sequence[float | None]]) -> float:
+    """Which part of all combinations of rows of all inputs has one value at least, where each input may be kept in some ways: of `sizes` None
+    is for rows as they are, a number for an aggregation set of so many. Of each value that is frequent, and of the rest, the least share counts.
+
+    >>> hot = Values(1000, ((7, 0.3),))
+    >>> either = [(None, 1000.0)] * 2
+    >>> 0 < least_share(Matching({0: hot, 1: hot}, {}), either) <= 1 / 1000
+    True
+    """
+    ways = [[v if size is None else evened(v, size) for size in sizes[n]] for n, v in one.values.items()]
+    heavy = frozenset(value for v in one.values.values() for value, _ in v.heavy)
+    (_, others), rests = _rest(list(one.values.values())), [_rest(some)[0] for some in ways]
+    most = max(others)
+    known = [
+        [(dict(v.heavy), r / most) for v, r in zip(*both, strict=True)]
+        for both in zip(ways, rests, strict=True)
+    ]
+    frequent = sum(prod(min(k.get(value, usual) for k, usual in some) for some in known) for value in heavy)
+    return frequent + min(others) * prod(min(r) / n for r, n in zip(rests, others, strict=True))

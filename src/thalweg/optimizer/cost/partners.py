@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from heapq import nsmallest
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from math import prod
 
 from thalweg.model.query import Equality, Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.matching import Matching, evened
+from thalweg.optimizer.cost.orders import Path, cheapest_path
 from thalweg.plan.equated import EquatedClass, equated_classes
 from thalweg.statistics.records import InputStatistics, JoinStatistics, Values
 
 LET_THROUGH = 3.0
 """Of so many pairs a condition that is no equality is taken to let one through."""
-BEAM = 4
-"""So many sets of inputs of one size, the cheapest, are gone on with: of three inputs all that there are."""
-
-
-class _Path(NamedTuple):
-    """Some inputs that have met in an order: what that cost, and the rows that it made."""
-
-    cost: float
-    order: tuple[int, ...]
-    rows: float
 
 
 @dataclass(frozen=True)
@@ -72,43 +62,70 @@ class Partners:
         >>> Partners(3, (linked((0, 1), 2), linked((1, 2), 1000))).cheapest([10, 1000, 20])
         (1, 2, 0)
         """
-        paths = [_Path(0.0, (n,), rows[n]) for n in range(self.inputs)]
-        for _ in rows[1:]:
-            found: dict[frozenset[int], _Path] = {}
-            for path in (self._joined(p, n, rows) for p in paths for n in self._following(p.order)):
-                inputs = frozenset(path.order)
-                found[inputs] = min(path, found.get(inputs, path))
-            paths = nsmallest(BEAM, found.values())
-        return paths[0].order
+        found = cheapest_path(self, rows)
+        self._paths[tuple(rows), found.order] = found
+        return found.order
 
     def evened(self, sizes: Mapping[int, float]) -> Partners:
         """These where some inputs are aggregation sets, of so many rows: there no value is more frequent than others."""
-        if not sizes or not self._skewed:
+        if not sizes or not self.skewed:
             return self
         return replace(self, classes=tuple(_evened(c, sizes) for c in self.classes))
 
-    def _met(self, rows: Sequence[float], order: Sequence[int]) -> _Path:
-        return reduce(
-            lambda path, n: self._joined(path, n, rows), order[1:], _Path(0.0, (order[0],), rows[order[0]])
-        )
+    def _met(self, rows: Sequence[float], order: Sequence[int]) -> Path:
+        """What inputs make that meet in an order; of one that was searched for that is known."""
+        key = tuple(rows), tuple(order)
+        if (known := self._paths.get(key)) is None:
+            known = Path(0.0, (order[0],), 1 << order[0], rows[order[0]])
+            for number in order[1:]:
+                known = self.joined(known, number, rows[number])
+            self._paths[key] = known
+        return known
 
-    def _joined(self, path: _Path, number: int, rows: Sequence[float]) -> _Path:
-        """A path that goes on with another input. What was made on the way costs once more."""
-        c, made = self.constants, path.rows * rows[number]
-        few, many = (path.rows, rows[number]) if path.rows < rows[number] else (rows[number], path.rows)
+    def joined(self, path: Path, number: int, more: float) -> Path:
+        """A path that goes on with so many rows of another input. What was made on the way costs once more."""
+        c, few, many = self.constants, path.rows, more
+        if few > many:
+            few, many = many, few
         found = few * many * c.compare if self.loops else few * c.build + many * c.probe
         between = path.rows * c.probe if len(path.order) > 1 else 0.0
-        for equated in self._of[number]:
-            made *= equated.kept(number, path.order)
-        return _Path(path.cost + found + between, (*path.order, number), made)
+        made = few * many * self._kept(number, path.met)
+        return Path(path.cost + found + between, (*path.order, number), path.met | 1 << number, made)
 
-    def _following(self, order: tuple[int, ...]) -> Collection[int]:
+    def least_found(self, rows: Sequence[float]) -> float:
+        """Nanoseconds that it takes at least to find partners of some rows: each is put into a table or looked up once."""
+        c = self.constants
+        return 0.0 if self.loops else sum(rows) * min(c.build, c.probe)
+
+    def following(self, met: int) -> Collection[int]:
         """The inputs that may come next: those that are equated with some before, or any where there are none."""
-        linked = set().union(*(self._linked[n] for n in order)).difference(order)
-        return linked or set(range(self.inputs)).difference(order)
+        if (known := self._next.get(met)) is None:
+            rest = [n for n in range(self.inputs) if not met >> n & 1]
+            near = set[int]().union(*(self._linked[n] for n in range(self.inputs) if met >> n & 1))
+            known = self._next[met] = [n for n in rest if n in near] or rest
+        return known
+
+    def _kept(self, number: int, met: int) -> float:
+        """Which part of the combinations of an input with those before it is left, by all classes."""
+        if (known := self._parts.get((number, met))) is None:
+            before = tuple(n for n in range(self.inputs) if met >> n & 1)
+            known = self._parts[number, met] = prod(c.kept(number, before) for c in self._of[number])
+        return known
 
     @cached_property
-    def _skewed(self) -> bool:
+    def _next(self) -> dict[int, list[int]]:
+        return {}
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int], float]:
+        return {}
+
+    @cached_property
+    def _paths(self) -> dict[tuple[tuple[float, ...], tuple[int, ...]], Path]:
+        return {}
+
+    @cached_property
+    def skewed(self) -> bool:
         """Whether some values are known to be frequent."""
         return any(v.heavy for c in self.classes for v in c.values.values())
 
