@@ -21,6 +21,7 @@ LAYERS = (
         "optimizer.cost.widths",
         "optimizer.cost.matching",
         "optimizer.cost.partners",
+        "optimizer.cost.orders",
         "optimizer.cost.calibration",
     ),
     ("compile",),
