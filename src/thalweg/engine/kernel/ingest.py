@@ -95,6 +95,8 @@ class StreamIngest:
         self.plan, self.stream, self.task, self.sender, self.steps = plan, stream, task, sender, steps
         self.files = stream.stored
         self.fragments = plan.lifted.get(stream.name, [])
+        # Written here: what can't be is the fault of the plan, not of the query whose step it is.
+        self.lifts = plan.lifts
         self.conditions = _conditions(plan, stream)
         self.facts = StreamFacts()
         frontier = task.frontiers.get(stream.name)
@@ -273,7 +275,7 @@ class StreamIngest:
 
     def _lift(self, fragment: Fragment, rows: int) -> None:
         started = time.perf_counter()
-        lift, partitions = self.plan.lifts[fragment.id], self.task.partitions
+        lift, partitions = self.lifts[fragment.id], self.task.partitions
         table = query(
             f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", {"frontier": self.frontier}
         )
