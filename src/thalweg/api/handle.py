@@ -94,6 +94,13 @@ class QueryHandle:
         done = replay.position - replay.start.after
         return done, done + max(replay.lag, 0)
 
+    def readable(self, shown: int) -> int:
+        """The last batch whose results can all be read, `shown` being that of the session. Before a query with a history is in force, it is
+        of the earlier batches, several of which may be run again as one."""
+        if self._query is None or self._query.history is None or self.epoch is not None:
+            return shown
+        return -1 if (replay := self._replay) is None else min(replay.readable, shown)
+
     @property
     def ended(self) -> int | None:
         """The first batch that it is no more part of; None before that is committed."""
@@ -211,13 +218,13 @@ class QueryHandle:
     def _found(self) -> Life | None:
         """What the batches say of it; what once ended stays as it is."""
         if self._life is None or self._life.ended is None:
-            mine = self.name, self._number
+            mine = self.name, self.number
             found = [v for v in self._session.lives() if (v.name, v.number) == mine]
             self._life = found[-1] if found else self._life
         return self._life
 
     @property
-    def _number(self) -> int:
+    def number(self) -> int:
         """Which creation it is of."""
         if self._query is not None:
             return self._query.number

@@ -46,11 +46,12 @@ class Past:
             return runner.lives
         return read_lives(self._directory.queries, latest_at(self._directory.manifests).batch)
 
-    def switches(self) -> Switches:
-        """What changed in the plan, oldest first."""
+    def switches(self, settled: bool = True) -> Switches:
+        """What changed in the plan, oldest first; `settled` is when all of it has its costs."""
         if (runner := self._running.runner) is not None:
             batch = runner.manifest.batch
-            runner.chronicle.settle()
+            if settled:
+                runner.chronicle.settle()
             return tuple(s for s in runner.chronicle.switches if s.batch <= batch)
         return read_switches(self._directory.root, latest_at(self._directory.manifests).batch)
 

@@ -272,6 +272,11 @@ class Session:
         """What changed in the plan: when, why, and what it brought; the last 200, oldest first."""
         return self._past.switches()
 
+    @property
+    def changes_so_far(self) -> Switches:
+        """The same at once: what the last of them is expected to bring may not be known yet."""
+        return self._past.switches(settled=False)
+
     def output_of(self, query: Query) -> str:
         """The directory of a query's results."""
         return self._places.of(query)

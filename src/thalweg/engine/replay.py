@@ -73,6 +73,7 @@ class Replay(Runner):
         self._ahead: list[Turn] = []
         self._goal: tuple[int, Marks] = self._position, self._marks
         self._stride, self._has_files = 1, False
+        self.readable = self.manifest.batch
 
     @property
     def position(self) -> int:
@@ -101,6 +102,7 @@ class Replay(Runner):
         after = self._within(marks_after(self._marks, turns))
         if chunks or _frontiers(after) != _frontiers(self._marks):
             self._run(chunks, turns[-1].batch, after, len(turns))
+        self.readable = self.manifest.batch
         self._position, self._marks = turns[-1].batch, after
         return True
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, JSONResponse
 
-from thalweg.service import following, pushing, routes
+from thalweg.service import following, pushing, results, routes
 from thalweg.service.gate import Access, App, Gate
 from thalweg.service.metrics import metrics_text
 from thalweg.service.refusals import Refused, answer_errors
 from thalweg.service.routes import Served
 from thalweg.service.service import Service
+from thalweg.service.sight import answer
 from thalweg.version import __version__
 
 CONSOLE = Path(__file__).with_name("console")
@@ -27,6 +28,7 @@ def application(service: Service, access: Access) -> App:
     app.state.service = service
     answer_errors(app)
     app.include_router(routes.router)
+    app.include_router(results.router)
     app.include_router(following.router)
     app.include_router(pushing.router)
     app.add_api_route(
@@ -39,23 +41,22 @@ def application(service: Service, access: Access) -> App:
     return Gate(app, access, service.limits)
 
 
-def _metrics(service: Served) -> Response:
-    return Response(
-        metrics_text(service.look(), service.record), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+async def _metrics(service: Served) -> Response:
+    at = service.sight()
+    text = answer(at, "metrics", lambda: metrics_text(at.look, service.record).encode())
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _health() -> dict[str, str]:
-    return {"status": "ok"}
+async def _health() -> JSONResponse:
+    return JSONResponse({"status": "ok"})
 
 
-def _ready(service: Served) -> JSONResponse:
+async def _ready(service: Served) -> JSONResponse:
     """503 while a session with queries does not run."""
-    status = service.session.status
-    is_ready = status == "running" or (not service.session.catalog.queries and service.problem is None)
+    at = service.sight().look
+    is_ready = at.status == "running" or (not at.catalog.queries and service.problem is None)
     return JSONResponse(
-        {"status": status if service.session.catalog.queries else "waiting for a query"},
-        200 if is_ready else 503,
+        {"status": at.status if at.catalog.queries else "waiting for a query"}, 200 if is_ready else 503
     )
 
 

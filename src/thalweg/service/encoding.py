@@ -5,14 +5,30 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import isfinite
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+from pydantic import TypeAdapter
 
 Encoded = tuple[str, bytes]
+
+
+def json_of(kind: Any, value: Any) -> bytes:
+    """Values of a shape as JSON.
+
+    >>> json_of(list[int], [1, 2])
+    b'[1,2]'
+    """
+    return _adapter(kind).dump_json(value)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def plain_rows(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -21,7 +37,7 @@ def plain_rows(table: pa.Table) -> list[tuple[Any, ...]]:
     >>> plain_rows(pa.table({"at": pa.array([1_000_000], pa.timestamp("us", "UTC")), "v": [float("inf")]}))
     [('1970-01-01T00:00:01.000000Z', 'Infinity')]
     """
-    return list(zip(*map(_plain, table.columns), strict=True)) if table.num_columns else []
+    return list(zip(*map(_plain, table.combine_chunks().columns), strict=True)) if table.num_columns else []
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:
@@ -45,10 +61,18 @@ def _as_text(column: pa.ChunkedArray | pa.Array) -> Any:
         parts = [_as_text(pc.struct_field(whole, i)) for i in range(kind.num_fields)]
         return pa.StructArray.from_arrays(parts, names=[f.name for f in kind], mask=whole.is_null())
     if pa.types.is_timestamp(kind):
-        return pc.replace_substring(column.cast(pa.string()), " ", "T")
+        return _instants(column)
     if pa.types.is_decimal(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
         return column.cast(pa.string())
     return column
+
+
+def _instants(column: pa.ChunkedArray | pa.Array) -> Any:
+    """Times as ISO texts. Arrow looks for the zone of each value, which takes twenty times as long, and UTC is where they are anyway."""
+    is_utc = column.type.tz == "UTC"
+    plain = column.cast(pa.timestamp(column.type.unit)) if is_utc else column
+    texts = pc.replace_substring(plain.cast(pa.string()), " ", "T")
+    return pc.binary_join_element_wise(texts, "Z", "") if is_utc else texts
 
 
 def columns_data(columns: Mapping[str, str]) -> list[dict[str, str]]:
@@ -77,7 +101,7 @@ def as_arrow(table: pa.Table) -> Encoded:
     """An Arrow IPC stream."""
     made = pa.BufferOutputStream()
     with pa.ipc.new_stream(made, table.schema) as writer:
-        writer.write_table(table)
+        writer.write_table(table.combine_chunks())
     return "application/vnd.apache.arrow.stream", made.getvalue().to_pybytes()
 
 

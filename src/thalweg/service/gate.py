@@ -40,6 +40,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+ENCODED = {k.encode(): v.encode() for k, v in HEADERS.items()}
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,17 @@ class Gate:
             return
         send = _with_headers(send)
         try:
-            self._check(scope)
-            body = await self._body(scope, receive)
+            headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
+            self._check(scope, headers)
+            if "content-length" in headers or "transfer-encoding" in headers:
+                receive = _again(await self._body(scope, receive), receive)
         except Refused as refused:
             await refused.response(scope, receive, send)
             return
         with suppress(Exception):  # a defect: it is in the log, and answered, where it could be
-            await self._app(scope, _again(body, receive), send)
+            await self._app(scope, receive, send)
 
-    def _check(self, scope: Any) -> None:
-        headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
+    def _check(self, scope: Any, headers: dict[str, str]) -> None:
         path, method = scope["path"], scope["method"]
         if path in PROBES and method in ("GET", "HEAD"):
             return
@@ -180,9 +182,9 @@ def _with_headers(send: Send) -> Send:
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            there = {name.lower() for name, _ in message.get("headers", [])}
-            more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in there]
-            message = {**message, "headers": [*message.get("headers", []), *more]}
+            given = list(message.get("headers", []))
+            there = {name.lower() for name, _ in given}
+            message = {**message, "headers": [*given, *(h for h in ENCODED.items() if h[0] not in there)]}
         await send(message)
 
     return sent

@@ -74,7 +74,7 @@ def _queries(at: Look) -> Iterator[str]:
     yield from _metric(
         "query_state_bytes", "gauge", "Bytes of state that it uses, perhaps with others.", kept
     )
-    states = [({"query": q.name, "status": q.status}, 1) for q in queries]
+    states = [({"query": q.name, "status": q.status.partition(":")[0]}, 1) for q in queries]
     yield from _metric("query_status", "gauge", "1 under the status that a query has.", states)
 
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+from thalweg.service.encoding import json_of
 from thalweg.service.problems import problems_of
 from thalweg.service.service import Service
 from thalweg.service.shapes import StatusView
+from thalweg.service.sight import answer
+from thalweg.service.views import Look
 from thalweg.version import __version__
 
 
-def status_of(service: Service) -> StatusView:
+def status_answer(service: Service) -> bytes:
+    """The status as JSON; made once for all who ask within a second, unless something changes."""
+    at = service.sight()
+    return answer(at, "status", lambda: json_of(StatusView, status_of(service, at.look)))
+
+
+def status_of(service: Service, at: Look) -> StatusView:
     """Rates, lag, state, and what is wrong."""
-    at = service.look()
     recent, span = service.record.recent()
     last = at.batches[-1] if at.batches else None
     frontiers = [f for n, f in at.manifest.frontiers.items() if f is not None and n in at.catalog.streams]

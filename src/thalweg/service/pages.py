@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 import pyarrow as pa
 
 from thalweg.api.handle import QueryHandle
 from thalweg.api.results import ResultFile
-from thalweg.connectors.shared import batch_of
 from thalweg.service.refusals import Refused
+from thalweg.service.shelf import RECENT, listing_of
 
 
 @dataclass(frozen=True, order=True)
@@ -53,87 +49,58 @@ class Page:
     more: bool = False
 
 
-def page_after(handle: QueryHandle, cursor: Cursor, limit: int, shown: int) -> Page:
-    """Rows from a place on, as many as asked; `shown` is the last batch that can be read whole."""
-    found, left, place = [handle.empty()], limit, cursor
-    batches = [(b, files) for b, files in _by_batch(handle) if cursor.batch <= b <= shown]
-    for batch, files in batches:
+class NotInMemory(Exception):
+    """Files must be read, for which whoever asked has no time."""
+
+
+def page_after(handle: QueryHandle, cursor: Cursor, limit: int, shown: int, reads: bool = True) -> Page:
+    """Rows from a place on, as many as asked; `shown` is the last batch that can be read whole. Unless it `reads`, all must be in memory."""
+    listing = listing_of(handle, shown, reads)
+    if listing is None:
+        raise NotInMemory
+    found, left, place = list[pa.Table](), limit, cursor
+    for batch, files in listing.between(cursor.batch, shown):
         if not left:
-            return Page(_whole(found), place, True)
-        rows = _rows(handle, files)
+            return Page(_whole(handle, found), place, True)
+        rows = _rows(handle, files, reads)
         rows = rows.slice(cursor.row) if batch == cursor.batch else rows
         found.append(rows.slice(0, left))
         if rows.num_rows > left:
             given = left + (cursor.row if batch == cursor.batch else 0)
-            return Page(_whole(found), Cursor(batch, given), True)
+            return Page(_whole(handle, found), Cursor(batch, given), True)
         left, place = left - rows.num_rows, Cursor(batch + 1)
-    return Page(_whole(found), max(cursor, Cursor(shown + 1)))
+    return Page(_whole(handle, found), max(cursor, Cursor(shown + 1)))
 
 
-def last_page(handle: QueryHandle, limit: int, shown: int) -> Page:
+def last_page(handle: QueryHandle, limit: int, shown: int, reads: bool = True) -> Page:
     """The last rows that there are, and the place after them."""
+    listing = listing_of(handle, shown, reads)
+    if listing is None:
+        raise NotInMemory
     found, left = list[pa.Table](), limit
-    for batch, files in reversed(list(_by_batch(handle))):
-        if batch <= shown and left > 0:
-            rows = _rows(handle, files)
-            found.append(rows.slice(max(rows.num_rows - left, 0)))
-            left -= found[-1].num_rows
-    return Page(_whole([handle.empty(), *reversed(found)]), Cursor(shown + 1))
+    for number in reversed(range(listing.count(shown))):
+        if left <= 0:
+            break
+        rows = _rows(handle, listing.files[number], reads)
+        found.append(rows.slice(max(rows.num_rows - left, 0)))
+        left -= found[-1].num_rows
+    return Page(_whole(handle, found[::-1]), Cursor(shown + 1))
 
 
-def _by_batch(handle: QueryHandle) -> Iterator[tuple[int, list[ResultFile]]]:
-    """The files of each batch, oldest first."""
-    for batch, files in groupby(handle.files(), lambda f: batch_of(f.path)):
-        if batch >= 0:
-            yield batch, list(files)
-
-
-class Recent:
-    """Rows of batches that were read lately, up to some bytes: many clients ask for the same small files. Files that are shown never
-    change, so what was read of them stays true."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._bytes = most, 0
-        self._found: OrderedDict[Key, pa.Table] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> pa.Table | None:
-        """What was read lately."""
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-            return self._found.get(key)
-
-    def put(self, key: Key, rows: pa.Table) -> None:
-        """Keep what was read, if it is small; the oldest goes."""
-        size = rows.nbytes + EACH
-        if size > self._most // 100:
-            return
-        with self._lock:
-            if key not in self._found:
-                self._found[key], self._bytes = rows, self._bytes + size
-            while self._bytes > self._most:
-                self._bytes -= self._found.popitem(last=False)[1].nbytes + EACH
-
-
-Key = tuple[str, tuple[str, ...]]
-EACH = 8_000
-"""Bytes that a table takes besides its rows, about."""
-_RECENT = Recent(64_000_000)
-
-
-def _rows(handle: QueryHandle, files: list[ResultFile]) -> pa.Table:
+def _rows(handle: QueryHandle, files: tuple[ResultFile, ...], reads: bool) -> pa.Table:
     """The rows of one batch."""
-    key = handle.name, tuple(str(f.path) for f in files)
-    found = _RECENT.get(key)
+    key = handle.name, files
+    found = RECENT.get(key)
     if found is None:
-        _RECENT.put(key, found := _read(handle, files))
+        if not reads:
+            raise NotInMemory
+        RECENT.put(key, found := _read(handle, files))
     return found
 
 
-def _read(handle: QueryHandle, files: list[ResultFile]) -> pa.Table:
+def _read(handle: QueryHandle, files: tuple[ResultFile, ...]) -> pa.Table:
     """The rows of files; those that a consumer has taken away are no more."""
-    found = [handle.empty()]
+    found = list[pa.Table]()
     for file in files:
         try:
             rows = file.read(handle.name)
@@ -141,8 +108,8 @@ def _read(handle: QueryHandle, files: list[ResultFile]) -> pa.Table:
             continue
         if rows is not None:
             found.append(rows)
-    return _whole(found)
+    return _whole(handle, found).combine_chunks()
 
 
-def _whole(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables, promote_options="default")
+def _whole(handle: QueryHandle, tables: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables([handle.empty(), *tables], promote_options="default")

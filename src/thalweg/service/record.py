@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from thalweg.engine.progress import BatchProgress
+from thalweg.service.encoding import json_of
 
 KEPT = 900
 RECENT = 60.0
@@ -61,6 +62,7 @@ class Record:
         self.shown, self.began, self.times = shown, clock(), Times()
         self._clock, self._lock = clock, threading.Lock()
         self._batches: deque[Batch] = deque(maxlen=KEPT)
+        self._texts: deque[tuple[int, bytes]] = deque(maxlen=KEPT)
 
     def listen(self, done: BatchProgress) -> None:
         """A batch was committed and its results are shown."""
@@ -79,8 +81,10 @@ class Record:
             round(now - min(frontiers) / 1e6, 3) if frontiers else None,
             done.streams,
         )
+        text = json_of(Batch, made)
         with self._lock:
             self._batches.append(made)
+            self._texts.append((made.batch, text))
             self.times = self.times.plus(done.seconds)
             self.shown = max(self.shown, done.batch)
 
@@ -88,6 +92,11 @@ class Record:
         """The last batches later than one, oldest first."""
         with self._lock:
             return tuple(b for b in self._batches if b.batch > after)
+
+    def told_after(self, after: int = -1) -> list[tuple[int, bytes]]:
+        """The last batches later than one, each as JSON, oldest first."""
+        with self._lock:
+            return [told for told in self._texts if told[0] > after]
 
     def recent(self) -> tuple[tuple[Batch, ...], float]:
         """The batches of the last minute, and how many seconds that is: less, where the service is younger."""

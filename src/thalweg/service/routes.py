@@ -7,15 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from thalweg.api.handle import QueryHandle
 from thalweg.api.outcomes import Explained, Outcome, plain
-from thalweg.api.status import kept_state, read_status
+from thalweg.api.status import read_status
 from thalweg.errors import UsageError
-from thalweg.model.query import Query as Asked
 from thalweg.service.costs import costs_of, nodes_of, shares_of
-from thalweg.service.encoding import plain_rows
-from thalweg.service.overview import status_of
+from thalweg.service.encoding import json_of, plain_rows
+from thalweg.service.overview import status_answer
+from thalweg.service.planned import Made
 from thalweg.service.previewing import preview
 from thalweg.service.refusals import Refused
 from thalweg.service.service import Service
@@ -33,16 +34,20 @@ from thalweg.service.shapes import (
     TableView,
     ViewView,
 )
+from thalweg.service.sight import answer
 from thalweg.service.support import bundle_of
-from thalweg.service.views import dropped_view, queries_of, streams_of, tables_of, views_of
+from thalweg.service.views import dropped_view, queries_of, query_of, streams_of, tables_of, views_of
 from thalweg.statistics.sampling import newest_rows
 
 router = APIRouter(prefix="/v1")
 SAMPLE = 20
 """Rows of a sample."""
 
+# What is in memory is answered in the loop of the server itself (`async`): no thread is waited for, and while batches are planned in
+# another one, each change of threads may take a millisecond. What reads files, plans or changes something has a thread of its own.
 
-def service_of(request: Request) -> Service:
+
+async def service_of(request: Request) -> Service:
     """The service of this process."""
     found: Service = request.app.state.service
     return found
@@ -81,46 +86,63 @@ def explain_text(service: Served, script: Script, marginal: Marginal = False) ->
     return preview(service.session, script.sql, marginal)
 
 
-@router.get("/queries", summary="All queries")
-def list_queries(service: Served) -> list[QueryView]:
+@router.get("/queries", summary="All queries", response_model=list[QueryView])
+async def list_queries(service: Served) -> Response:
     """The queries that live, and those that have failed."""
-    return list(queries_of(service.look(), service.session.output_of))
+    at = service.sight()
+    return told(
+        answer(
+            at,
+            "queries",
+            lambda: json_of(list[QueryView], list(queries_of(at.look, service.session.output_of))),
+        )
+    )
 
 
-@router.get("/queries/{name}", summary="One query")
-def one_query(service: Served, name: str, marginal: Marginal = False) -> QueryDetail:
-    """A query, live or dropped, with the state that it uses and what it costs."""
-    handle, at = handle_of(service, name), service.look()
-    view = next(
-        (q for q in queries_of(at, _place_of(service, name)) if q.name == name), None
-    ) or dropped_view(handle)
-    manifest, plan = service.session.last_batch()
-    state = kept_state(plan, manifest) if manifest.batch >= 0 else ()
+@router.get("/queries/{name}", summary="One query", response_model=QueryDetail)
+async def one_query(service: Served, name: str, marginal: Marginal = False) -> Response:
+    """A query, live or dropped, with the state that it uses and what it costs. That was found out some seconds ago, if the query was there."""
+    asked = service.session.catalog.queries.get(name)
+    found = service.planned.lately(asked) if asked is not None else None
+    if asked is not None and found is None:
+        found = await run_in_threadpool(service.planned.fresh)
+    added = await run_in_threadpool(_added, service, name) if asked is not None and marginal else None
+    at = service.sight()
+    key = "query", name, None if found is None else found.at
+    if added is not None or asked is None:
+        return told(json_of(QueryDetail, _detail(service, name, found, added)))
+    return told(answer(at, key, lambda: json_of(QueryDetail, _detail(service, name, found, None))))
+
+
+def _detail(service: Service, name: str, found: Made | None, added: dict[str, float] | None) -> QueryDetail:
+    """All that is told of a query, `found` being the plan of all."""
+    handle, at = handle_of(service, name), service.sight().look
+    view = query_of(at, name, service.session.output_of) or dropped_view(handle)
     mine = tuple(
         StateView(s.id, s.stream, s.window, s.keys, s.rows, s.bytes, s.queries)
-        for s in state
+        for s in service.sights.state()[0]
         if name in s.queries
     )
-    if name not in at.catalog.queries:
+    if found is None or name not in at.catalog.queries:
         return QueryDetail(view, mine, None)
-    explained, added = service.plan().data, service.session.marginal_cost(name) if marginal else None
-    cost, nodes = shares_of(explained).get(name), tuple(nodes_of(explained, name))
-    return QueryDetail(view, mine, cost, added, nodes)
+    return QueryDetail(view, mine, shares_of(found.data).get(name), added, tuple(nodes_of(found.data, name)))
 
 
-@router.get("/costs", summary="What queries cost")
-def list_costs(service: Served) -> list[CostView]:
-    """The part of every query in the predicted cost, which is divided among those who share it."""
-    return list(costs_of(shares_of(service.plan().data)))
+def _added(service: Service, name: str) -> dict[str, float]:
+    """What a query adds to the cost of the others, which is planned for this."""
+    handle_of(service, name)
+    return service.session.marginal_cost(name)
 
 
-def _place_of(service: Service, name: str) -> Any:
-    """Where results of one query go; those of the others are not asked for."""
-
-    def place(query: Asked) -> str:
-        return service.session.output_of(query) if query.name == name else ""
-
-    return place
+@router.get("/costs", summary="What queries cost", response_model=list[CostView])
+async def list_costs(service: Served) -> Response:
+    """The part of every query in the predicted cost, which is divided among those who share it; as it was found out some seconds ago, but
+    of all queries that there are."""
+    queries, found = service.session.catalog.queries, service.planned.lately()
+    if found is None or any(found.number_of(q.name) != q.number for q in queries.values()):
+        found = await run_in_threadpool(service.planned.fresh)
+    shares = {name: share for name, share in shares_of(found.data).items() if name in queries}
+    return told(json_of(list[CostView], list(costs_of(shares))))
 
 
 @router.delete("/queries/{name}", summary="Drop a query")
@@ -139,10 +161,11 @@ def handle_of(service: Service, name: str) -> QueryHandle:
         raise Refused(404, e.message, e.hint) from None
 
 
-@router.get("/streams", summary="All streams")
-def list_streams(service: Served) -> list[StreamView]:
+@router.get("/streams", summary="All streams", response_model=list[StreamView])
+async def list_streams(service: Served) -> Response:
     """How streams are declared, and what has come of them."""
-    return list(streams_of(service.look()))
+    at = service.sight()
+    return told(answer(at, "streams", lambda: json_of(list[StreamView], list(streams_of(at.look)))))
 
 
 @router.get("/streams/{name}/sample", summary="Some rows of a stream")
@@ -158,47 +181,51 @@ def sample_stream(service: Served, name: str) -> SampleView:
     return SampleView(columns, [list(row) for row in plain_rows(rows)])
 
 
-@router.get("/tables", summary="All static tables")
-def list_tables(service: Served) -> list[TableView]:
+@router.get("/tables", summary="All static tables", response_model=list[TableView])
+async def list_tables(service: Served) -> Response:
     """How tables are declared."""
-    return list(tables_of(service.look()))
+    at = service.sight()
+    return told(answer(at, "tables", lambda: json_of(list[TableView], list(tables_of(at.look)))))
 
 
-@router.get("/views", summary="All views")
-def list_views(service: Served) -> list[ViewView]:
+@router.get("/views", summary="All views", response_model=list[ViewView])
+async def list_views(service: Served) -> Response:
     """What views select."""
-    return list(views_of(service.look()))
+    at = service.sight()
+    return told(answer(at, "views", lambda: json_of(list[ViewView], list(views_of(at.look)))))
 
 
 @router.get("/plan", summary="The shared plan")
 def the_plan(service: Served) -> dict[str, Any]:
     """The plan of all queries, as EXPLAIN gives it to programs, with what the last batch measured."""
-    return service.plan().data
+    return service.planned.fresh().data
 
 
 @router.get("/plan.svg", summary="The shared plan as a picture", response_class=Response)
 def the_picture(service: Served) -> Response:
     """The plan of all queries, drawn."""
-    return Response(service.plan().svg(), media_type="image/svg+xml")
+    return Response(service.planned.fresh().explanation.svg(), media_type="image/svg+xml")
 
 
 @router.get("/explain", summary="The shared plan in words", response_class=Response)
 def the_words(service: Served, verbose: bool = False) -> Response:
     """What EXPLAIN says of all queries."""
-    return Response(service.plan().say(verbose), media_type="text/plain; charset=utf-8")
+    return Response(service.planned.fresh().explanation.say(verbose), media_type="text/plain; charset=utf-8")
 
 
-@router.get("/changes", summary="What changed in the plan")
-def list_changes(service: Served) -> list[ChangeView]:
-    """The last 200 changes of the plan, oldest first: when, what, why, and what it brought."""
-    found = service.session.changes
-    return [ChangeView(s.batch, s.at, s.what, s.updates, s.join_ms, s.before_ms, s.after_ms) for s in found]
+@router.get("/changes", summary="What changed in the plan", response_model=list[ChangeView])
+async def list_changes(service: Served) -> Response:
+    """The last 200 changes of the plan, oldest first: when, what, why, and what it brought. The predicted cost of one that was made just now
+    may not be known yet."""
+    found = service.session.changes_so_far
+    views = [ChangeView(s.batch, s.at, s.what, s.updates, s.join_ms, s.before_ms, s.after_ms) for s in found]
+    return told(json_of(list[ChangeView], views))
 
 
-@router.get("/status", summary="The session as a whole")
-def the_status(service: Served) -> StatusView:
+@router.get("/status", summary="The session as a whole", response_model=StatusView)
+async def the_status(service: Served) -> Response:
     """Rates, lag, state, and what is wrong now."""
-    return status_of(service)
+    return told(status_answer(service))
 
 
 @router.get("/directory", summary="What the session directory says of itself")
@@ -219,10 +246,12 @@ def the_bundle(service: Served) -> Response:
     )
 
 
-@router.get("/batches", summary="The last batches")
-def list_batches(service: Served, after: Annotated[int, Query()] = -1) -> list[BatchView]:
+@router.get("/batches", summary="The last batches", response_model=list[BatchView])
+async def list_batches(service: Served, after: Annotated[int, Query()] = -1) -> Response:
     """What the last batches did, oldest first: at most 900, of this run of the service."""
-    return [
-        BatchView(**{**vars(b), "results": dict(b.results), "streams": dict(b.streams)})
-        for b in service.record.batches(after)
-    ]
+    return told(b"[" + b",".join(text for _, text in service.record.told_after(after)) + b"]")
+
+
+def told(text: bytes) -> Response:
+    """JSON as it is."""
+    return Response(text, media_type="application/json")

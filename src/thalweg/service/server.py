@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import sys
 import threading
 import time
 from types import TracebackType
@@ -14,6 +15,7 @@ from thalweg.errors import EnvironmentProblem, InternalError, UsageError
 from thalweg.service.app import application
 from thalweg.service.gate import LOOPBACK, Access
 from thalweg.service.last_errors import LOGGED
+from thalweg.service.protocol import limited
 from thalweg.service.service import Service
 
 START = 30.0
@@ -21,6 +23,9 @@ START = 30.0
 LAST = 3
 """Seconds that open answers have when the service ends."""
 CONNECTIONS = 1_000
+SWITCH = 0.001
+"""Seconds that a thread which computes (plans, batches) goes on while another wants to answer. Python's own 5 ms are waited for each time
+that an answer gives way, to write to its line and back."""
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -56,6 +61,7 @@ class Server:
         self._service, self._listening = service, listening
         config = uvicorn.Config(
             application(service, access),
+            http=limited(service.limits.seconds),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -77,6 +83,8 @@ class Server:
     def __enter__(self) -> Server:
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
         logging.getLogger(LOGGED).addHandler(self._service.log)
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
         self._thread.start()
         end = time.monotonic() + START
         while not self._server.started:
@@ -89,7 +97,9 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._service.is_closing = True
+        self._service.news.tell()
         self._server.should_exit = True
         self._thread.join(LAST + 2.0)
         self._listening.close()
+        sys.setswitchinterval(self._interval)
         logging.getLogger(LOGGED).removeHandler(self._service.log)

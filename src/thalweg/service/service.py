@@ -13,18 +13,17 @@ from thalweg.api.pushing import Body
 from thalweg.api.session import Session
 from thalweg.connectors.pushed import Receipt
 from thalweg.errors import EnvironmentProblem
-from thalweg.explain import Explanation
 from thalweg.service.last_errors import LastErrors
 from thalweg.service.limits import Limits
+from thalweg.service.news import News
+from thalweg.service.planned import Planned
 from thalweg.service.record import Record
 from thalweg.service.refusals import Refused
 from thalweg.service.roots import Roots
-from thalweg.service.views import Kept, Look, look, state_of
+from thalweg.service.sight import Sight, Sights, Standing
 from thalweg.sql import statements as st
 from thalweg.state.runs import now_text
 
-PLAN_LASTS = 5.0
-"""Seconds for which a plan that was explained is given again, unless something was declared since."""
 AGAIN = 5.0
 MOST = 60.0
 """Seconds until a session that could not run is started again: the first time, and at most."""
@@ -43,21 +42,18 @@ class Service:
         self.started = now_text()
         self.log = LastErrors()
         self.record = Record(session.latest_manifest().batch)
-        session.listeners.append(self.record.listen)
+        self.news = News()
+        session.listeners += [self.record.listen, self.news.tell]
         self.problem: Exception | None = None
         self.is_closing = False
         self._changing, self._counting = threading.RLock(), threading.Lock()
         self._followers, self._failures, self._next, self._reached = 0, 0, 0.0, self.record.shown
-        self._plan: tuple[object, float, Explanation] | None = None
-        self._state: tuple[int, dict[str, Kept]] = -1, {}
+        self.planned = Planned(lambda: session.explain(analyze=True), lambda: session.catalog)
+        self.sights = Sights(session, self.record)
 
-    def look(self) -> Look:
+    def sight(self) -> Sight:
         """The session as it is now."""
-        batch, found = self.session.latest_manifest().batch, self._state
-        if batch >= 0 and found[0] < batch:
-            manifest, plan = self.session.last_batch()
-            found = self._state = manifest.batch, state_of(plan, manifest)
-        return look(self.session, self.record, found[1])
+        return self.sights.now(self.problem)
 
     def run(self, text: str) -> Outcomes:
         """Carry out statements that came over HTTP."""
@@ -90,13 +86,6 @@ class Service:
         """Keep rows that came over HTTP."""
         return self.session.pushing.take(stream, body, id, self.limits.waiting)
 
-    def plan(self) -> Explanation:
-        """The plan of all queries, with what the last batch measured."""
-        catalog, found = self.session.catalog, self._plan
-        if found is None or found[0] is not catalog or time.monotonic() - found[1] > PLAN_LASTS:
-            found = self._plan = catalog, time.monotonic(), self.session.explain(analyze=True)
-        return found[2]
-
     def check_followers(self) -> None:
         """Refuse one more client that follows something, where there are many."""
         if self._followers >= self.limits.followers:
@@ -119,16 +108,23 @@ class Service:
 
         What can't be mended from here is raised: after some failures in a row that are the machine's.
         """
-        if self.session.status == "running":
+        status, error = self._stand()
+        if status == "running":
             self._failures = 0 if self.record.shown > self._reached else self._failures
             return
-        if self.session.status == "failed" and self.problem is None:
-            self._failed(self.session.error)
+        if status == "failed" and self.problem is None:
+            self._failed(error)
         if not self.session.catalog.queries:
             self.problem = None
         elif time.monotonic() >= self._next:
             with self._changing:
                 self._start()
+            self._stand()
+
+    def _stand(self) -> Standing:
+        """Ask whether the session runs, for all who want to know."""
+        found = self.sights.standing = self.session.status, self.session.error
+        return found
 
     def _start(self) -> None:
         try:

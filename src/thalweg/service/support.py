@@ -22,9 +22,9 @@ BATCHES = 100
 
 def bundle_of(service: Service) -> dict[str, Any]:
     """The document. Values that stood in rows which were set aside are left out; constants in the SQL of queries are not."""
-    at = service.look()
+    at = service.sight().look
     kept = asdict(read_status(service.session.directory.root))
-    status = asdict(status_of(service))
+    status = asdict(status_of(service, at))
     found = {
         "made": now_text(),
         "versions": _versions(),
@@ -35,7 +35,7 @@ def bundle_of(service: Service) -> dict[str, Any]:
         "tables": [asdict(t) for t in tables_of(at)],
         "views": [asdict(v) for v in views_of(at)],
         "queries": [asdict(q) for q in queries_of(at, service.session.output_of)],
-        "plan": service.plan().data,
+        "plan": service.planned.fresh().data,
         "batches": [{**vars(b), "results": dict(b.results)} for b in at.batches[-BATCHES:]],
         "errors": service.log.texts,
     }

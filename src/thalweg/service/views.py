@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from thalweg.api.handle import QueryHandle
 from thalweg.api.session import Session
-from thalweg.api.status import instant, kept_state
+from thalweg.api.status import FragmentStatus, instant
+from thalweg.api.usage import catching_up_text
 from thalweg.errors import ThalwegError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
 from thalweg.model.stream import Column
 from thalweg.model.windows import duration_text
-from thalweg.plan.nodes import Plan
 from thalweg.service.record import Batch, Record
 from thalweg.service.shapes import ColumnView, QueryView, StreamView, TableView, ViewView
 from thalweg.state.lives import Life
@@ -46,11 +46,14 @@ class Look:
     waiting: Mapping[str, int]
     state: Mapping[str, Kept]
     stream_rates: Mapping[str, float]
+    catching_up: Mapping[str, str] = field(default_factory=dict)
 
 
-def look(session: Session, record: Record, state: Mapping[str, Kept]) -> Look:
-    """What is there to see now; `state` is what queries use of it."""
-    status, error, batches = session.status, session.error, record.batches()
+def look(
+    session: Session, record: Record, standing: tuple[str, Exception | None], state: Mapping[str, Kept]
+) -> Look:
+    """What is there to see now; `standing` is whether it runs, `state` what queries use of it."""
+    (status, error), batches = standing, record.batches()
     lives = {life.name: life for life in session.lives()}
     found = error if isinstance(error, ThalwegError) else None
     return Look(
@@ -64,13 +67,23 @@ def look(session: Session, record: Record, state: Mapping[str, Kept]) -> Look:
         session.pushing.waiting(),
         state,
         record.stream_rates(),
+        dict(_catching_up(session, lives)),
     )
 
 
-def state_of(plan: Plan, manifest: Manifest) -> dict[str, Kept]:
+def _catching_up(session: Session, lives: Mapping[str, Life]) -> Iterator[tuple[str, str]]:
+    """The queries for which earlier batches are run again, and how far that is."""
+    for name, query in session.catalog.queries.items():
+        if query.history is not None and (name not in lives or lives[name].number != query.number):
+            steps = QueryHandle(session, name, query).catching_up
+            if steps is not None and steps[0] < steps[1]:
+                yield name, catching_up_text(*steps)
+
+
+def state_of(pieces: Iterable[FragmentStatus]) -> dict[str, Kept]:
     """The state that a batch left, by the queries that use it."""
     found: dict[str, Kept] = {}
-    for piece in kept_state(plan, manifest):
+    for piece in pieces:
         for query in piece.queries:
             before = found.get(query, Kept())
             found[query] = Kept(before.rows + piece.rows, before.bytes + piece.bytes)
@@ -116,32 +129,34 @@ def views_of(at: Look) -> Iterator[ViewView]:
 
 def queries_of(at: Look, place_of: Callable[[Query], str]) -> Iterator[QueryView]:
     """All queries that live, then those that have failed; `place_of` says where results go."""
-    for query in at.catalog.queries.values():
-        status = _status(at, query)
-        error = at.error if status == "failed" else None
-        yield _view(
-            at,
-            query,
-            status,
-            place_of(query),
-            error.message if error else None,
-            error.hint if error else None,
-        )
-    for failure in at.catalog.failed.values():
-        yield _view(at, failure.query, "failed", failure.directory, failure.message, failure.hint)
+    for name in (*at.catalog.queries, *at.catalog.failed):
+        if (view := query_of(at, name, place_of)) is not None:
+            yield view
+
+
+def query_of(at: Look, name: str, place_of: Callable[[Query], str]) -> QueryView | None:
+    """A query that lives or has failed, if there is one of this name."""
+    if (failure := at.catalog.failed.get(name)) is not None:
+        return _view(at, failure.query, "failed", failure.directory, failure.message, failure.hint)
+    if (query := at.catalog.queries.get(name)) is None:
+        return None
+    status = _status(at, query)
+    error = at.error if status == "failed" else None
+    told = (error.message, error.hint) if error else (None, None)
+    return _view(at, query, status, place_of(query), *told)
 
 
 def _status(at: Look, query: Query) -> str:
-    """`waiting` for its first batch, `running`, or as the session is."""
+    """`waiting` for its first batch, or `catching up: 12 of 60 batches` before that; `running`, or as the session is."""
     if at.status != "running":
         return "failed" if at.status == "failed" else "stopped"
-    return "running" if _life(at, query) is not None else "waiting"
+    return at.catching_up.get(query.name) or ("running" if _life(at, query) is not None else "waiting")
 
 
 def _life(at: Look, query: Query) -> Life | None:
     """What the batches say of a query, if that is the one of its name that is meant."""
     life = at.lives.get(query.name)
-    return life if life is not None and life.text == query.text else None
+    return life if life is not None and life.number == query.number else None
 
 
 def _view(at: Look, query: Query, status: str, place: str, error: str | None, hint: str | None) -> QueryView:

@@ -41,12 +41,12 @@ class Event:
 class Served:
     """A session, its service, and clients of it. The stream `s` is declared, and read from `in`."""
 
-    def __init__(self, root: Path, limits: Limits | None = None) -> None:
-        self.root, self._limits, self._held = root, limits, ExitStack()
+    def __init__(self, root: Path, limits: Limits | None = None, logged: bool = False) -> None:
+        self.root, self._limits, self._logged, self._held = root, limits, logged, ExitStack()
         (root / "in").mkdir(exist_ok=True)
 
     def __enter__(self) -> Served:
-        self.session = LocalSession(self.root / "run")
+        self.session = LocalSession(self.root / "run", logged=self._logged)
         self.session.sql(STREAM.format(self.root))
         self.session.hold()
         kept = self.session.directory

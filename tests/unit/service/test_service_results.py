@@ -14,7 +14,7 @@ from service_support import SUMS, WRITER, Served
 
 import thalweg
 from thalweg.service.encoding import plain_rows
-from thalweg.service.pages import Recent
+from thalweg.service.shelf import Recent
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference import reference
 
@@ -180,7 +180,7 @@ def test_a_query_that_takes_the_place_of_another_ends_what_follows_it(served: Se
 
 
 def test_what_was_read_lately_is_kept_up_to_some_bytes() -> None:
-    recent, rows = Recent(1_000_000), pa.table({"v": list(range(100))})
+    recent, rows = Recent[pa.Table](1_000_000, lambda t: t.nbytes + 8_000), pa.table({"v": list(range(100))})
     for number in range(500):
         recent.put(("q", (str(number),)), rows)
         recent.put(("q", (str(number),)), rows)

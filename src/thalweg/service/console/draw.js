@@ -104,7 +104,7 @@ export function table(headers, rows, name = "", label = "Table") {
     h("thead", {}, h("tr", {}, headers.map((v, i) => cell("th")(v.replace("#", ""), i)))), h("tbody", {}, rows.map((r) => h("tr", {}, r.map(cell("td")))))));
 }
 
-export const pill = (status) => h("span", { class: `pill ${status}` }, status);
+export const pill = (status) => h("span", { class: `pill ${status.startsWith("catching") ? "waiting" : status}` }, status);
 export const queryLink = (name) => h("a", { href: `#/query/${encodeURIComponent(name)}` }, name);
 export const queryLinks = (names) => h("span", {}, names.flatMap((n, i) => [i ? ", " : "", queryLink(n)]));
 export const problem = (p) => h("li", { class: `problem ${p.severity}` }, h("div", {}, h("strong", {}, { error: "Error: ", warning: "Warning: " }[p.severity] || ""), p.text,
