@@ -12,6 +12,7 @@ import pyarrow as pa
 from thalweg.connectors.parquet import read_file
 from thalweg.connectors.shared import batch_of, read_part, shared_files
 from thalweg.errors import UsageError
+from thalweg.expr.nested import element_of, entry_of, fields_of
 from thalweg.model.query import Query
 from thalweg.state.lives import Life
 
@@ -80,18 +81,20 @@ def empty_results(query: Query | Life) -> pa.Table:
 
 
 def arrow_type(name: str) -> pa.DataType:
-    """The type that a result has in files; the only struct is a window.
+    """The type that a result has in files.
 
     >>> arrow_type("DECIMAL(10,2)")
     Decimal128Type(decimal128(10, 2))
     """
-    if name.endswith("[]"):
-        return pa.list_(arrow_type(name.removesuffix("[]")))
+    if (element := element_of(name)) is not None:
+        return pa.list_(arrow_type(element))
+    if (entry := entry_of(name)) is not None:
+        return pa.map_(*map(arrow_type, entry))
+    if fields := fields_of(name):
+        return pa.struct([(n, arrow_type(t)) for n, t in fields])
     if name.startswith("DECIMAL("):
         precision, scale = name[len("DECIMAL(") : -1].split(",")
         return pa.decimal128(int(precision), int(scale))
-    if name.startswith("STRUCT("):
-        return pa.struct([("start", ARROW_TYPES["TIMESTAMP"]), ("end", ARROW_TYPES["TIMESTAMP"])])
     return ARROW_TYPES.get(name, pa.string())
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from thalweg.connectors.base import CHUNK_DDL
 from thalweg.errors import UsageError
+from thalweg.expr.nested import array_type, map_type, struct_type
 from thalweg.model.stream import Column, Stream
 from thalweg.state.manifest import Consumed
 
@@ -61,7 +62,18 @@ class FrameSource:
 
 def columns_of(frame: Any) -> tuple[Column, ...]:
     """The columns of a DataFrame as Thalweg's types."""
-    return tuple(Column(f.name, _type(f.name, f.dataType.simpleString())) for f in frame.schema.fields)
+    return tuple(Column(f.name, _type_of(f.name, f.dataType)) for f in frame.schema.fields)
+
+
+def _type_of(name: str, spark: Any) -> str:
+    match spark.typeName():
+        case "struct":
+            return struct_type([(f.name, _type_of(name, f.dataType)) for f in spark.fields])
+        case "array":
+            return array_type(_type_of(name, spark.elementType))
+        case "map":
+            return map_type(_type_of(name, spark.keyType), _type_of(name, spark.valueType))
+    return _type(name, spark.simpleString())
 
 
 def _type(name: str, spark: str) -> str:

@@ -206,6 +206,12 @@ def _declared(name: str, type_: pa.DataType) -> str:
         return "TIMESTAMP"
     if pa.types.is_decimal(type_):
         return f"DECIMAL({type_.precision},{type_.scale})"
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return f"ARRAY<{_declared(name, type_.value_type)}>"
+    if pa.types.is_map(type_):
+        return f"MAP<{_declared(name, type_.key_type)}, {_declared(name, type_.item_type)}>"
+    if pa.types.is_struct(type_):
+        return f"STRUCT<{', '.join(f'`{f.name}`: {_declared(name, f.type)}' for f in type_)}>"
     known = {**_NUMBERS, **_OTHERS}.get(str(type_))
     if known is None:
         raise UsageError(

@@ -94,6 +94,8 @@ def _zoned(type_: pa.DataType) -> pa.DataType:
         return pa.struct([pa.field(f.name, _zoned(f.type)) for f in type_])
     if pa.types.is_list(type_):
         return pa.list_(_zoned(type_.value_type))
+    if pa.types.is_map(type_):
+        return pa.map_(_zoned(type_.key_type), _zoned(type_.item_type))
     return pa.timestamp("us", "UTC") if type_ == pa.timestamp("us") else type_
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from thalweg.expr.comparisons import SYMBOLS
+from thalweg.expr.nested import plain_type
 from thalweg.expr.nodes import NULL, Call, Case, Column, Expr, Literal, is_text
 from thalweg.expr.normal import folded, operands
 from thalweg.expr.python import Function
@@ -61,7 +62,7 @@ class Typing:
     def answer(self, key: object, sql: Callable[[], tuple[str, Mapping[str, str]]]) -> str:
         """The engine's answer to a question that has a key."""
         if key not in self.known:
-            self.known[key] = self.ask(*sql())
+            self.known[key] = plain_type(self.ask(*sql()))
         return self.known[key]
 
     def _type(self, call: Call) -> str:

@@ -34,6 +34,8 @@ _SPELLED = {
     "DAYOFWEEK_ISO": "extract(DAYOFWEEK_ISO FROM {0})",
     "WEEK": "weekofyear({0})",
     "||": "concat({0})",
+    "AT": "{0}[{1}]",
+    "ELEMENT": "{0}[{1}]",
 }
 """Calls that are no name with arguments, and then parameters, in parentheses."""
 
@@ -124,6 +126,11 @@ class _Writer:
 
     def _named_call(self, call: Call) -> str:
         args = [self.text(a) for a in call.args]
+        if call.function == "STRUCT":
+            pairs = (t for name, a in zip(call.params, args, strict=True) for t in (spark_quoted(name), a))
+            return f"named_struct({', '.join(pairs)})"
+        if call.function == "FIELD":
+            return f"{self.text(call.args[0], SINGLE)}.{readable(call.params[0])}"
         if (spelled := _SPELLED.get(call.function)) is not None:
             return spelled.format(*args, p=_unit(call))
         if call.function == PYTHON:

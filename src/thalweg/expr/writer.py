@@ -7,11 +7,12 @@ many queries share.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from thalweg.expr.calls import CALLS
 from thalweg.expr.casts import write_cast
 from thalweg.expr.comparisons import COMPARISONS, compared, compares_apart, mixed
+from thalweg.expr.nested_calls import NESTED_CALLS
 from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
 from thalweg.expr.operators import OPERATORS
 from thalweg.expr.pieces import Piece, shared
@@ -51,7 +52,7 @@ def _own_type(value: int) -> str:
 
 
 def _call(call: Call) -> Piece:
-    return (OPERATORS.get(call.function) or COMPARISONS.get(call.function) or CALLS[call.function])(call)
+    return _CALLS[call.function](call)
 
 
 def _case(case: Case) -> Piece:
@@ -72,6 +73,7 @@ def _branches(case: Case, conditions: list[str], subject: str = "") -> str:
     return " ".join([f"CASE{subject}", *parts, *otherwise, "END"])
 
 
+_CALLS: Mapping[str, Callable[[Call], Piece]] = {**CALLS, **NESTED_CALLS, **COMPARISONS, **OPERATORS}
 _WRITERS: dict[type[Expr], Callable[..., Piece]] = {
     Column: _column,
     Literal: _literal,

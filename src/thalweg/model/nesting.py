@@ -16,14 +16,12 @@ from thalweg.expr.nodes import Call, Expr, Literal
 from thalweg.expr.nodes import Column as ColumnExpr
 from thalweg.model.attaching import held_back, hidden_inputs
 from thalweg.model.query import UNBOUNDED, UNITED, ColumnRef, Output, Query, QueryInput, joined_name
-from thalweg.model.stream import Column, Stream
+from thalweg.model.stream import RESULTS, Column, Stream
 
 MARK = "results-"
 """Begins the name of an inner query, and of the stream of its results; no name that a user gives does."""
 RESULT_TIME = "event_time"
 """The column of a result's event time."""
-RESULTS = "results"
-"""The format of such a stream: its rows are read from nowhere."""
 Instants = Mapping[str, int | None]
 _END = ColumnExpr("window_end", "TIMESTAMP")
 _LAST = Call("-", (_END, Literal("1 microsecond", "INTERVAL")), "TIMESTAMP")

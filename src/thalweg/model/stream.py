@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from thalweg.expr.nested import paths_of
 from thalweg.expr.nodes import Expr
 from thalweg.expr.python import functions_in
 
 FILE_FORMATS = ("parquet", "csv", "json")
 MOMENT = "__moment"
 """What stands for the time at which a row is read: that of its batch, the same for all rows of it."""
+RESULTS = "results"
+"""The format of a stream whose rows are the results of a query: they are read from nowhere."""
 PUSH = "push"
 """The format of streams whose rows are pushed: the session keeps them, as Parquet."""
 
@@ -18,11 +22,18 @@ PUSH = "push"
 @dataclass(frozen=True)
 class Column:
     """A named, typed column. Types are DuckDB's names: BIGINT, DOUBLE, DECIMAL(10,2), VARCHAR, TIMESTAMP, ... With a `value` it is computed
-    of others as rows are read."""
+    of others as rows are read; with a `path` it is a field of a struct, which is read apart."""
 
     name: str
     type: str
     value: Expr | None = None
+    path: tuple[str, ...] = ()
+
+
+def fields_in(column: Column) -> Iterator[Column]:
+    """The fields of a column that is a struct, to any depth."""
+    for path, type_ in paths_of(column.name, column.type):
+        yield Column(".".join(path), type_, path=path)
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,13 @@ class Stream:
     def types(self) -> dict[str, str]:
         """Column name to type."""
         return {c.name: c.type for c in self.columns}
+
+    @cached_property
+    def fields(self) -> Mapping[str, Column]:
+        """The fields of columns that are structs, as columns that can be read apart, by their names: `bid.price`."""
+        if self.format == RESULTS:
+            return {}
+        return {c.name: c for column in self.columns if column.value is None for c in fields_in(column)}
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,36 @@ def plain_rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:
+    if _holds_nested(column.type):
+        return [_plain_value(v, column.type) for v in column.to_pylist()]
     if pa.types.is_list(column.type):
         return [_plain(pa.chunked_array([v.values])) if v.is_valid else None for v in column]
     values: list[Any] = _as_text(pa.chunked_array(column.chunks, column.type)).to_pylist()
     if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column.drop_null())).as_py():
         return [v if v is None or isfinite(v) else _NAMES.get(str(v), "NaN") for v in values]
     return values
+
+
+def _holds_nested(kind: pa.DataType) -> bool:
+    """Whether values are maps, or hold others that hold others."""
+    if pa.types.is_list(kind):
+        return bool(pa.types.is_nested(kind.value_type))
+    return bool(pa.types.is_map(kind)) or (
+        bool(pa.types.is_struct(kind)) and any(pa.types.is_nested(f.type) for f in kind)
+    )
+
+
+def _plain_value(value: Any, kind: pa.DataType) -> Any:
+    """One value with others in it, as JSON has it; a map is an object."""
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {str(k): _plain_value(v, kind.item_type) for k, v in value}
+    if pa.types.is_struct(kind):
+        return {f.name: _plain_value(value[f.name], f.type) for f in kind}
+    if pa.types.is_list(kind):
+        return [_plain_value(v, kind.value_type) for v in value]
+    return _plain(pa.chunked_array([pa.array([value], kind)]))[0]
 
 
 _NAMES = {"inf": "Infinity", "-inf": "-Infinity"}
@@ -81,10 +105,10 @@ def columns_data(columns: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Rows as CSV can have them: the fields of a window as columns, lists as JSON."""
-    plain = table.flatten()
+    """Rows as CSV can have them: the fields of a window as columns, lists and what holds others as JSON."""
+    plain = table if any(map(_holds_nested, table.schema.types)) else table.flatten()
     for number, field in enumerate(plain.schema):
-        if pa.types.is_list(field.type):
+        if pa.types.is_nested(field.type):
             texts = [None if v is None else json.dumps(v) for v in _plain(plain.column(number))]
             plain = plain.set_column(number, field.name, pa.array(texts, pa.string()))
     return plain

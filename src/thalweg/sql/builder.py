@@ -25,14 +25,12 @@ REFUSED: dict[type[exp.Expr], str] = {
     exp.Any: "ANY",
     exp.All: "ALL",
     exp.Lambda: "a lambda",
-    exp.Bracket: "an element of an array or map",
     exp.Tuple: "a tuple",
     exp.Star: "*",
     exp.Placeholder: "a parameter",
     exp.Parameter: "a parameter",
     exp.AtTimeZone: "AT TIME ZONE",
     exp.Collate: "COLLATE",
-    exp.Dot: "a field of a struct",
     exp.Order: "ORDER BY in a call",
     exp.Distinct: "DISTINCT here",
     exp.Alias: "an alias here",
@@ -64,13 +62,15 @@ LARGEST = 40_000
 class Builder:
     """Builds trees: `forms` say how each kind of node is built, `typing` gives types.
 
-    `leaf` gives the tree that stands for a node as a whole, or None to go into it. What is built is remembered, errors too.
+    `leaf` gives the tree that stands for a node as a whole, or None to go into it; `part` the column that a field of a column is. What is built
+    is remembered, errors too.
     """
 
     source: Source
     forms: Forms
     typing: Typing
     leaf: Callable[[exp.Expr], Expr | None]
+    part: Callable[[Expr, str], Expr | None] = lambda struct, name: None
     _built: dict[int, tuple[exp.Expr, Expr | SqlError]] = field(default_factory=dict, compare=False)
 
     def tree(self, node: exp.Expr) -> Expr:

@@ -7,16 +7,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from thalweg.expr.nested import is_storable
 from thalweg.expr.nodes import Column as ColumnExpr
 from thalweg.expr.nodes import Expr
 from thalweg.expr.python import Function
-from thalweg.expr.types import SUPPORTED, TYPES_HINT
+from thalweg.expr.types import TYPES_HINT
 from thalweg.expr.typing import Infer, typing_by
 from thalweg.model.stream import MOMENT, Column, Stream
 from thalweg.sql.declarations import COMPUTED, ColumnSyntax
 from thalweg.sql.functions import PROCESSING_TIME
 from thalweg.sql.rows import Rows
 from thalweg.sql.statements import CreateStream
+from thalweg.sql.struct_fields import with_own_fields
 
 
 def bound_stream(
@@ -34,13 +36,14 @@ def bound_stream(
 def _computed(rows: Rows, column: ColumnSyntax, is_time: bool) -> Column:
     assert column.value is not None
     builder = rows.builder("a computed column")
-    value = replace(builder, leaf=lambda node: _moment(node) or builder.leaf(node)).tree(column.value)
+    node = with_own_fields(column.value, rows.stream)
+    value = replace(builder, leaf=lambda node: _moment(node) or builder.leaf(node)).tree(node)
     if is_time and value.type != "TIMESTAMP":
         hint = "write TIMESTAMP_MILLIS(...), TO_TIMESTAMP(...) or CAST(... AS TIMESTAMP)"
         raise rows.source.at(
             column.value, f"the time column {column.name} is {value.type}, not TIMESTAMP", hint
         )
-    if not _is_storable(value):
+    if not is_storable(value.type):
         raise rows.source.at(column.value, f"a column can't be of the type {value.type}", TYPES_HINT)
     return Column(column.name, value.type, value)
 
@@ -49,7 +52,3 @@ def _moment(node: exp.Expr) -> Expr | None:
     """The time at which a row is read: `now()`, `CURRENT_TIMESTAMP`, `PROCTIME()`."""
     called = isinstance(node, exp.Anonymous) and node.name.upper() in PROCESSING_TIME and not node.expressions
     return ColumnExpr(MOMENT, "TIMESTAMP") if called or isinstance(node, exp.CurrentTimestamp) else None
-
-
-def _is_storable(value: Expr) -> bool:
-    return value.type in SUPPORTED or value.type.startswith("DECIMAL(")

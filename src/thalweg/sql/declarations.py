@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from thalweg.expr.nested import is_nested, spark_type
 from thalweg.model.durations import parse_duration
 from thalweg.model.paths import refused_path
 from thalweg.model.query import WINDOW_COLUMNS
-from thalweg.model.stream import FILE_FORMATS, PUSH, Column, Relation, Stream
+from thalweg.model.stream import FILE_FORMATS, PUSH, Column, Relation, Stream, fields_in
 from thalweg.sql.source import Source, Span, suggestion
 
 T = TypeVar("T")
@@ -103,6 +104,7 @@ def stream(source: Source, declared: Declaration) -> Stream:
     columns = _columns(source, declared)
     given = _options(source, declared, STREAM_OPTIONS)
     format_ = given.format(*FILE_FORMATS, PUSH)
+    _check_nested(source, declared, format_)
     pushed = format_ == PUSH
     if pushed:
         given.check_pushed()
@@ -140,6 +142,7 @@ def relation(source: Source, declared: Declaration) -> Relation:
     columns = _columns(source, declared)
     given = _options(source, declared, TABLE_OPTIONS)
     format_ = given.format(*FILE_FORMATS)
+    _check_nested(source, declared, format_)
     path = given.get("path", _read_path, required="path = 'data/person.csv', where the file is,")
     return Relation(
         name=declared.name,
@@ -235,7 +238,23 @@ def _columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
         if low in WINDOW_COLUMNS or low.startswith(RESERVED_PREFIX):
             raise source.error(f"column name {column.name} is reserved", column.span, "rename the column")
         seen.add(low)
+    for held in declared.columns:
+        if found := next(
+            (c for c in fields_in(Column(held.name, held.type)) if c.name.lower() in seen), None
+        ):
+            message = f"column {found.name} is named as a field of column {held.name}"
+            raise source.error(message, held.span, "rename one of them")
     return tuple(Column(c.name, c.type) for c in declared.columns)
+
+
+def _check_nested(source: Source, declared: Declaration, format_: str) -> None:
+    """Refuse nested columns where files can't have them."""
+    for column in declared.columns if format_ == "csv" else ():
+        if is_nested(column.type):
+            hint = "use json or parquet, or declare a STRING and take it apart with FROM_JSON"
+            raise source.error(
+                f"csv can't have the {spark_type(column.type)} of {column.name}", column.span, hint
+            )
 
 
 def _column(text: str, columns: tuple[Column, ...]) -> Column:

@@ -14,6 +14,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from thalweg.expr.nested import array_type, is_nested, map_type, struct_type
 from thalweg.expr.types import TYPES_HINT, type_name
 from thalweg.sql.grouping_sets import each_set
 from thalweg.sql.nodes import Convert, Misparse, StreamWindow
@@ -136,16 +137,50 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
         if not first or first.token_type in (TokenType.STRING, TokenType.NUMBER, *self.RESERVED_TOKENS):
             self.expected("a type")
         self._advance()
+        if first.text.upper() in ("STRUCT", "ARRAY", "MAP"):
+            return self._parse_nested_type(first)
         parameters: list[str] = []
         if self._match(TokenType.L_PAREN):
             parameters = [p.name for p in self._parse_csv(self._parse_number) if p is not None]
             self._match_r_paren()
         name = type_name(first.text, tuple(parameters))
         if name is None:
-            nested = self._curr and self._curr.token_type == TokenType.LT
-            written = self.sql[first.start : self._prev.end + 1] + ("<...>" if nested else "")
+            written = self.sql[first.start : self._prev.end + 1]
             raise Misparse(f"type {written} is not supported", (first.start, self._prev.end + 1), TYPES_HINT)
         return name
+
+    def _parse_nested_type(self, first: Token) -> str:
+        """`STRUCT<a: BIGINT, b STRING>`, `ARRAY<INT>` or `MAP<STRING, INT>`, after its name."""
+        kind = first.text.upper()
+        self._require(TokenType.LT, "<")
+        if kind == "STRUCT":
+            fields = self._parse_csv(self._parse_field_type)
+            names = [name.lower() for name, _ in fields]
+            if len(set(names)) < len(names):
+                span = (first.start, self._prev.end + 1)
+                raise Misparse("a STRUCT has two fields of one name", span, "names differ by more than case")
+            found = struct_type(fields)
+        elif kind == "ARRAY":
+            found = array_type(self.parse_type())
+        else:
+            key = self.parse_type()
+            if is_nested(key):
+                span = (first.start, self._prev.end + 1)
+                raise Misparse("keys of a MAP can't be nested", span, "use STRING or a number")
+            self._require(TokenType.COMMA, ",")
+            found = map_type(key, self.parse_type())
+        self._require(TokenType.GT, ">")
+        return found
+
+    def _parse_field_type(self) -> tuple[str, str] | None:
+        if not self._curr or self._curr.token_type == TokenType.GT:
+            self.expected("a field")
+        name = self._curr.text
+        if self._curr.token_type != TokenType.IDENTIFIER and not name.isidentifier():
+            self.expected("the name of a field")
+        self._advance()
+        self._match(TokenType.COLON)
+        return name, self.parse_type()
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         if self.starts_table_function():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from thalweg.expr.nested import is_nested, spark_type
 from thalweg.expr.nodes import FALSE, TRUE, Cast, Expr, Literal, is_text
 from thalweg.expr.types import INTEGERS, TYPES_HINT, family, is_integer, type_name
 from thalweg.model.windows import duration_text
@@ -22,6 +23,9 @@ def converted(builder: Builder, node: exp.Expr, to: str) -> Expr:
     tree = builder.tree(node)
     if tree.type == to:
         return tree
+    if is_nested(tree.type) or is_nested(to):
+        hint = "take a field or an element of it"
+        raise builder.source.at(node, f"can't cast {spark_type(tree.type)} to {spark_type(to)}", hint)
     if {family(tree.type), family(to)} in ({"time", "number"}, {"time", "BOOLEAN"}) and not _by_seconds(
         tree.type, to
     ):

@@ -13,6 +13,7 @@ from thalweg.sql import calls
 from thalweg.sql.aggregates import NAMES as AGGREGATES
 from thalweg.sql.builder import Builder, Forms
 from thalweg.sql.calls import CallNode, Special
+from thalweg.sql.nested_values import NESTED
 from thalweg.sql.source import did_you_mean
 from thalweg.sql.user_functions import build_user_call
 
@@ -78,6 +79,7 @@ SPECIAL: dict[str, dict[int | None, Special]] = {
     "ADD_MONTHS": {2: calls.shifted("ADD_MONTHS")},
     "TIMESTAMPDIFF": {3: calls.unit_difference},
     "TIMESTAMPADD": {3: calls.unit_sum},
+    **NESTED,
 }
 _TEMPLATES = {**SAFE, **FALLIBLE}
 # Templates that no function of Spark's has the name of.

@@ -95,8 +95,9 @@ class Input:
 
     @property
     def types(self) -> dict[str, str]:
-        """Column name to type."""
-        return {c.name: c.type for c in self.origin.columns}
+        """Column name to type, fields that can be read apart among them."""
+        fields = self.origin.fields.values() if isinstance(self.origin, Stream) else ()
+        return {c.name: c.type for c in (*self.origin.columns, *fields)}
 
     def column(self, name: str) -> str | None:
         """A column in the case of its declaration."""

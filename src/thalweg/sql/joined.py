@@ -58,7 +58,7 @@ class JoinedRows:
             alias = self._aliased(node, aliases or {})
             return self._leaf(node, place) if alias is None else alias.expr
 
-        return Builder(self.source, FORMS, self.typing, leaf)
+        return Builder(self.source, FORMS, self.typing, leaf, self._field)
 
     def term(self, node: exp.Expr, place: str) -> Term:
         """An expression over the joined row."""
@@ -138,6 +138,10 @@ class JoinedRows:
         return self.source.at(
             node, f"unknown column {self.source.written(node)}", suggestion(node.name, names, where)
         )
+
+    def _field(self, struct: Expr, name: str) -> Expr | None:
+        ref = self.refs.get(f"{struct.name}.{name}") if isinstance(struct, Column) else None
+        return None if ref is None else self.column_of(ref)
 
     def _aliased(self, node: exp.Expr, aliases: Mapping[str, Term]) -> Term | None:
         bare = (

@@ -107,7 +107,7 @@ class Scope:
             yield name, item.this if isinstance(item, exp.Alias) else item
 
     def _name(self, item: exp.Expr) -> str:
-        return item.name if isinstance(item, exp.Column) else self.source.written(item)
+        return item.name if isinstance(item, exp.Column | exp.Dot) else self.source.written(item)
 
     def _shown(self, item: exp.Expr, aliases: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:
         """An item of SELECT, with what its columns are, under the name that it has as written."""

@@ -33,6 +33,7 @@ from thalweg.sql.over import conditions_of, has_over
 from thalweg.sql.plain import check_plain, check_reference, is_computed
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source, Span, placed, span_of
+from thalweg.sql.struct_fields import with_fields
 from thalweg.sql.subqueries import has_subqueries, with_semi_joins
 from thalweg.sql.unions import union_of
 from thalweg.sql.window_tables import without_table_windows
@@ -71,6 +72,7 @@ def is_nested(select: exp.Select, named: Named) -> bool:
 def unnested(source: Source, select: exp.Select, known: Known, named: Named, depth: int = 0) -> exp.Select:
     """A SELECT that reads streams and tables only; the tree that is given is changed."""
     _check_depth(source, select, depth)
+    select = with_fields(select, known, named)
     named = {**named, **_common(source, select, named)}
     select = with_semi_joins(source, without_table_windows(source, select), known, named)
     if all(_nested(source, node, named) is None for node in _inputs(select)):

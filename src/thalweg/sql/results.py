@@ -9,8 +9,9 @@ from typing import Generic, TypeVar
 from sqlglot import exp
 
 from thalweg.errors import SqlError
+from thalweg.expr.nested import is_storable
 from thalweg.expr.nodes import NULL, TRUE, Column, Expr
-from thalweg.expr.types import SUPPORTED, TYPES_HINT
+from thalweg.expr.types import TYPES_HINT
 from thalweg.expr.typing import InferenceError
 from thalweg.model.query import Aggregate, Output, QueryAggregate, Term
 from thalweg.sql.aggregates import is_aggregate
@@ -126,9 +127,7 @@ def _expr(key: Expr | Term) -> Expr:
 def checked_result(scope: Scope, node: exp.Expr, expr: Expr) -> Expr:
     """A result, if result files can have one of its type."""
     type_ = expr.type
-    if _is_plain(type_) or type_.startswith("STRUCT(") or type_ == NULL:
-        return expr
-    if type_.endswith("[]") and _is_plain(type_.removesuffix("[]")):
+    if is_storable(type_) or type_ == NULL:
         return expr
     hint = (
         "subtract unix_micros(...) of both"
@@ -136,10 +135,6 @@ def checked_result(scope: Scope, node: exp.Expr, expr: Expr) -> Expr:
         else TYPES_HINT.replace("use", "CAST it to")
     )
     raise scope.source.at(node, f"a result can't be of the type {type_}", hint)
-
-
-def _is_plain(type_: str) -> bool:
-    return type_ in SUPPORTED or type_.startswith("DECIMAL(")
 
 
 def output_name(scope: Scope, node: exp.Expr) -> str:

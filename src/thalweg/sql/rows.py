@@ -16,11 +16,12 @@ from thalweg.sql.builder import Builder, Forms, is_star
 from thalweg.sql.conditions import CONDITIONS
 from thalweg.sql.expressions import OPERATORS
 from thalweg.sql.functions import CALLS
+from thalweg.sql.nested_values import NESTED_FORMS
 from thalweg.sql.source import Source, span_of, suggestion
 
 STRUCTS = ("window", "session_window")
 """What Spark calls a window's start and end together."""
-FORMS: Forms = {**CONDITIONS, **OPERATORS, **CALLS}
+FORMS: Forms = {**CONDITIONS, **OPERATORS, **CALLS, **NESTED_FORMS}
 _NO_AGGREGATE = {
     "WHERE": "put the condition into HAVING",
     "ON": "put the condition into HAVING",
@@ -65,7 +66,7 @@ class Rows:
 
     def builder(self, place: str) -> Builder:
         """What builds expressions over rows in some place of the query."""
-        return Builder(self.source, FORMS, self.typing, lambda node: self._leaf(node, place))
+        return Builder(self.source, FORMS, self.typing, lambda node: self._leaf(node, place), self._field)
 
     def expression(self, node: exp.Expr, place: str) -> Expr:
         """An expression over rows."""
@@ -90,6 +91,10 @@ class Rows:
             f"unknown column {node.name}",
             suggestion(node.name, names, f"columns of {self.stream.name} are"),
         )
+
+    def _field(self, struct: Expr, name: str) -> Expr | None:
+        found = self.stream.fields.get(f"{struct.name}.{name}") if isinstance(struct, Column) else None
+        return None if found is None else Column(found.name, found.type)
 
     def _leaf(self, node: exp.Expr, place: str) -> Expr | None:
         refuse_in_rows(self, node, place)

@@ -22,14 +22,22 @@ def is_exact(type_: str) -> bool:
 
 def fitted(column: str, type_: str) -> str:
     """The SQL of a text column as numbers of a type; a value that is none is an error that names it."""
-    x = identifier(column)
+    return fitted_value(identifier(column), type_, column)
+
+
+def fitted_value(x: str, type_: str, column: str) -> str:
+    """The same of a text that some SQL gives."""
     said = f"error(concat({x}, {quoted(f' in column {column} is no {type_}')}))"
     return f"CASE WHEN {_may_round(x, type_)} AND NOT {_is_whole(x, type_)} THEN {said} ELSE CAST({x} AS {type_}) END"
 
 
 def misfit(column: str, type_: str) -> str:
     """The SQL of whether a text is no number of a type."""
-    x = identifier(column)
+    return misfit_value(identifier(column), type_)
+
+
+def misfit_value(x: str, type_: str) -> str:
+    """The same of a text that some SQL gives."""
     rounds = f"{_may_round(x, type_)} AND NOT {_is_whole(x, type_)}"
     return (
         f"CASE WHEN {x} IS NULL THEN false WHEN {rounds} THEN true ELSE TRY_CAST({x} AS {type_}) IS NULL END"

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.connectors.reading.naming import bad_file, listed
+from thalweg.connectors.reading.nested_values import made, misfitting_type, place_sql
+from thalweg.expr.nested import is_nested, spark_type
 from thalweg.expr.quoting import identifier
 from thalweg.model.stream import Column, Relation, Stream
 
@@ -56,17 +58,22 @@ def parquet_sql(source: Source, paths: Sequence[str]) -> str:
 
 def parquet_value(column: Column, cast: str = "CAST") -> str:
     """The SQL of a column as its declared type."""
+    place = place_sql(column)
     if column.type == "TIMESTAMP":
-        return f"make_timestamp(epoch_us({identifier(column.name)}))"
-    return f"{cast}({identifier(column.name)} AS {column.type})"
+        return f"make_timestamp(epoch_us({place}))"
+    return f"{cast}({place} AS {column.type})"
 
 
 def _read_parquet(source: Source, kinds: Sequence[str], paths: Sequence[str]) -> str:
     """Times in nanoseconds lose what is below a microsecond: they never move up, over the edge of a window."""
     read = f"read_parquet({listed(paths)}, hive_partitioning = false)"
-    fine = [c for c, kind in zip(source.columns, kinds, strict=True) if kind.startswith("timestamp[ns")]
-    floors = ", ".join(f"{_floored(f'epoch_ns({identifier(c.name)})')} AS {identifier(c.name)}" for c in fine)
+    fine = [c for c, kind in zip(source.columns, kinds, strict=True) if "timestamp[ns" in kind]
+    floors = ", ".join(f"{made(place_sql(c), c.type, _cut)} AS {identifier(c.name)}" for c in fine)
     return f"(SELECT * REPLACE ({floors}) FROM {read})" if floors else read
+
+
+def _cut(value: str, type_: str) -> str:
+    return _floored(f"epoch_ns({value})") if type_ == "TIMESTAMP" else value
 
 
 def _floored(nanos: str) -> str:
@@ -98,17 +105,23 @@ def misfitting(column: Column, actual: pa.DataType | None) -> str:
     """Why a type does not fit a declared column, or that there is none; nothing where it fits."""
     if actual is None:
         return f"it has no column {column.name}"
-    return (
-        "" if _fits(actual, column.type) else f"column {column.name} is {actual}, declared as {column.type}"
-    )
+    declared = spark_type(column.type) if is_nested(column.type) else column.type
+    return "" if _fits(actual, column.type) else f"column {column.name} is {actual}, declared as {declared}"
 
 
 def _fits(actual: pa.DataType, declared: str) -> bool:
     """Whether values of a file's type are values of the declared one: a DECIMAL of more digits after the point would be rounded."""
+    if is_nested(declared):
+        return not misfitting_type(actual, declared, _fits_within)
     name, _, digits = declared.partition("(")
     if not str(actual).startswith(_WIDENS[name]):
         return False
     return not pa.types.is_decimal(actual) or actual.scale <= int(digits.rstrip(")").split(",")[1])
+
+
+def _fits_within(actual: pa.DataType, declared: str) -> bool:
+    """The same of a value within another one, of which none is set aside by itself."""
+    return _fits(actual, declared) and not _is_wider(actual, declared)
 
 
 def may_misfit(source: Source, paths: Sequence[str]) -> bool:

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from thalweg.connectors.reading.fitting import is_exact
 from thalweg.connectors.reading.naming import bad_file, listed
+from thalweg.connectors.reading.nested_values import loose_type
+from thalweg.expr.nested import is_nested
 from thalweg.expr.quoting import identifier, quoted
 from thalweg.model.stream import Column, Relation, Stream
 
@@ -183,6 +185,8 @@ def _read_csv(
 
 def _type(source: Source, column: Column) -> str:
     """A time may say its distance from UTC; one that says none is in UTC. A format of the user's own stands for itself."""
+    if is_nested(column.type):
+        return loose_type(column.type)
     if column.type == "TIMESTAMP":
         return "TIMESTAMP" if "timestamp_format" in dict(source.options) else "TIMESTAMPTZ"
     return "VARCHAR" if is_exact(column.type) else column.type

@@ -9,6 +9,7 @@ from time import time_ns
 from thalweg.connectors.reading.fitting import fitted, is_exact
 from thalweg.connectors.reading.footers import EARLIEST, LATEST, parquet_sql, parquet_value
 from thalweg.connectors.reading.naming import bad_file
+from thalweg.connectors.reading.nested_values import is_apart, text_value
 from thalweg.connectors.reading.texts import csv_sql, json_sql
 from thalweg.engine.kernel.connection import run
 from thalweg.expr.quoting import identifier
@@ -31,7 +32,8 @@ def scan_sql(
     names = frozenset(stream.types) if columns is None else frozenset(columns)
     computed = [c for c in stream.computed if c.name in (*names, stream.time)]
     read = names | stream.behind((stream.time, *(c.name for c in computed)))
-    values = list(values_sql(stream, [c for c in stream.stored.columns if c.name in read]))
+    fields = [c for name, c in stream.fields.items() if name in read]
+    values = list(values_sql(stream, [c for c in stream.stored.columns if c.name in read] + fields))
     time = f"epoch_us({identifier(stream.time)})" if stream.time else "NULL::BIGINT"
     bound = time if near else f"CASE WHEN {time} BETWEEN {EARLIEST} AND {LATEST} THEN {time} END"
     if not computed:
@@ -45,8 +47,14 @@ def scan_sql(
 def values_sql(source: Stream | Relation, columns: Sequence[Column]) -> Iterator[str]:
     """The SQL of columns of a source's files as their declared types."""
     for c in columns:
-        exact = source.format in ("csv", "json") and is_exact(c.type)
-        yield f"{fitted(c.name, c.type) if exact else parquet_value(c)} AS {identifier(c.name)}"
+        yield f"{_value(source, c)} AS {identifier(c.name)}"
+
+
+def _value(source: Stream | Relation, column: Column) -> str:
+    if source.format == "json" and is_apart(column):
+        return text_value(column, dict(source.options).get("timestamp_format"))
+    exact = source.format in ("csv", "json") and is_exact(column.type)
+    return fitted(column.name, column.type) if exact else parquet_value(column)
 
 
 def files_sql(source: Stream | Relation, paths: Sequence[str]) -> str:

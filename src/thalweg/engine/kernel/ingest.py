@@ -29,6 +29,7 @@ from thalweg.engine.kernel.reporting import begin, check_functions, described, o
 from thalweg.engine.kernel.sifting import Sifted, sifted
 from thalweg.engine.task import Control, Made, SideCount, StreamFacts, Task, Trouble
 from thalweg.errors import DataError
+from thalweg.expr.nested import holds_floats
 from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query, QueryInput
 from thalweg.model.reading import columns_judged, columns_read
@@ -231,7 +232,8 @@ class StreamIngest:
         """The columns that queries read; all where a value may not fit and late rows are kept, with all columns."""
         if self.stream.late_rows and (self.stream.format != "parquet" or may_misfit(self.files, paths)):
             return frozenset(self.stream.types)
-        kept = (f.reads & frozenset(self.stream.types) for f in self.fragments)
+        known = frozenset((*self.stream.types, *self.stream.fields))
+        kept = (f.reads & known for f in self.fragments)
         return frozenset().union(*(columns_read(q, self.stream.name) for q in self._asked), *kept)
 
     @property
@@ -240,7 +242,8 @@ class StreamIngest:
         read = (
             frozenset(self.stream.types) if self.stream.late_rows else self._scanned(()) | {self.stream.time}
         )
-        return [c for c in self.files.columns if c.name in self.stream.behind(read)]
+        behind = self.stream.behind(read)
+        return [c for c in (*self.files.columns, *self.stream.fields.values()) if c.name in behind]
 
     def _is_apart(self, paths: Sequence[str]) -> bool:
         """Whether rows must be read before anything is computed with them, so that no condition hides a value that does not fit."""
@@ -256,7 +259,8 @@ class StreamIngest:
         comparison that is decided by them would be wrong for it."""
         judged = frozenset().union(*(columns_judged(q, self.stream.name) for q in self._asked))
         behind = judged | self.stream.behind((*judged, self.stream.time))
-        return any(c.name in behind for c in self.stream.columns if c.type in ("FLOAT", "DOUBLE"))
+        columns = (*self.stream.columns, *self.stream.fields.values())
+        return any(c.name in behind for c in columns if holds_floats(c.type))
 
     def _counts(self) -> tuple[int, int | None, int, int]:
         late = f'count(*) FILTER (WHERE "__time" < {self.frontier})'

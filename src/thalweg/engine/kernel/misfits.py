@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,9 +10,17 @@ import pyarrow as pa
 from thalweg.connectors.reading.fitting import is_exact, misfit
 from thalweg.connectors.reading.footers import parquet_value
 from thalweg.connectors.reading.naming import bad_file
+from thalweg.connectors.reading.nested_values import (
+    is_apart,
+    json_misfit,
+    part_of_json,
+    root_of,
+    roots,
+)
 from thalweg.connectors.reading.texts import LOOSE, json_lines_sql, json_sql, raw_json_sql
 from thalweg.engine.kernel.chunks import files_sql
 from thalweg.engine.kernel.connection import query, run
+from thalweg.expr.nested import is_nested, spark_type
 from thalweg.expr.quoting import identifier, quoted
 from thalweg.model.stream import Column, Stream
 
@@ -32,24 +40,45 @@ class Fault:
 
 def json_misfits(stream: Stream, path: str, columns: Sequence[Column], table: str) -> pa.Table:
     """Lines that are no objects, and values that are there but that DuckDB leaves out where it is told to."""
-    raw = ", ".join(f"{identifier(c.name)} AS __raw_{i}" for i, c in enumerate(columns))
-    rows = f"""(SELECT {names(columns)} FROM {json_sql(stream, [path], LOOSE)})
+    held = roots(columns, stream.columns)
+    raw = ", ".join(f"{identifier(c.name)} AS __raw_{i}" for i, c in enumerate(held))
+    plain = [c for c in columns if not is_apart(c)]
+    rows = f"""(SELECT {names(held)} FROM {json_sql(stream, [path], LOOSE)})
         POSITIONAL JOIN (SELECT {raw} FROM {raw_json_sql(stream, path)})
         POSITIONAL JOIN (SELECT json AS __line FROM {json_lines_sql(stream, path)})"""
     faults = [
         Fault("__line IS NULL", None, "NULL", "it is no JSON"),
         Fault("json_type(__line) <> 'OBJECT'", None, "__line::VARCHAR", "is no JSON object"),
-        *(_doubled(c) for c in columns),
-        *unfit(columns),
+        *(_doubled(c) for c in held),
+        *unfit(plain),
         *(
             _lost(i, c, f"json_type(__raw_{i}) <> 'NULL' AND {identifier(c.name)} IS NULL")
-            for i, c in enumerate(columns)
+            for i, c in enumerate(held)
+            if not is_apart(c)
         ),
+        *_unfit_within(stream, columns, held),
     ]
-    bad = split(rows, faults, columns, table)
+    bad = split(rows, faults, held, table)
     if not run("SELECT count(*) FROM numbered WHERE json_type(__line) = 'OBJECT'")[0][0]:
         raise bad_file(stream, path, "no line of it is a JSON object")
     return _numbered(bad)
+
+
+def _unfit_within(stream: Stream, columns: Sequence[Column], held: Sequence[Column]) -> Iterator[Fault]:
+    """Nested values of another form than is declared, and what is within them, as far as it is read, that fits no type."""
+    format_ = dict(stream.options).get("timestamp_format")
+    for number, column in enumerate(held):
+        if is_nested(column.type):
+            when = json_misfit(f"__raw_{number}", column.type, format_, only_form=True)
+            yield Fault(
+                f"({when})", column.name, f"__raw_{number}::VARCHAR", f"is no {spark_type(column.type)}"
+            )
+    for column in filter(is_apart, columns):
+        number = next(n for n, c in enumerate(held) if c.name == root_of(column))
+        value = part_of_json(f"__raw_{number}", *column.path[1:])
+        when = json_misfit(value, column.type, format_)
+        shown = f"json_extract_string({value}, '$')"
+        yield Fault(f"({when})", column.name, shown, f"is no {spark_type(column.type)}")
 
 
 def _doubled(column: Column) -> Fault:
@@ -59,13 +88,14 @@ def _doubled(column: Column) -> Fault:
 
 def parquet_misfits(stream: Stream, path: str, columns: Sequence[Column], table: str) -> pa.Table:
     """Numbers of more digits than the declared type has."""
+    held = roots(columns, stream.columns)
     values = [
         f"{identifier(c.name)} AS __raw_{i}, {parquet_value(c, 'TRY_CAST')} AS {identifier(c.name)}"
-        for i, c in enumerate(columns)
+        for i, c in enumerate(held)
     ]
-    faults = [_lost(i, c, f"{identifier(c.name)} IS NULL") for i, c in enumerate(columns)]
+    faults = [_lost(i, c, f"{identifier(c.name)} IS NULL") for i, c in enumerate(held)]
     return _numbered(
-        split(f"(SELECT {', '.join(values)} FROM {files_sql(stream, [path])})", faults, columns, table)
+        split(f"(SELECT {', '.join(values)} FROM {files_sql(stream, [path])})", faults, held, table)
     )
 
 

@@ -24,6 +24,7 @@ from thalweg.engine.kernel.connection import Reach, Tables, permit, query, run
 from thalweg.engine.kernel.judging import is_environment, judged
 from thalweg.engine.kernel.sifting import reason
 from thalweg.errors import DataError
+from thalweg.expr.nested import is_nested
 from thalweg.model.stream import Stream
 from thalweg.state.local import write_file
 from thalweg.state.manifest import SetAside
@@ -65,6 +66,8 @@ def _from_json(stream: Stream, body: bytes, folder: Path) -> pa.Table:
 
 
 def _from_csv(stream: Stream, body: bytes, folder: Path) -> pa.Table:
+    if nested := next((c.name for c in stream.columns if is_nested(c.type)), None):
+        raise BadRows(f"stream {stream.name}: CSV can't have the column {nested}; push JSON lines or Arrow")
     return _from_file(stream, "csv", folder, lambda path: write_file(path, body, flush=False))
 
 

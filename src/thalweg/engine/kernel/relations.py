@@ -13,6 +13,7 @@ from thalweg.connectors.reading.texts import check_header
 from thalweg.engine.kernel.chunks import check_filled, files_sql, values_sql
 from thalweg.engine.kernel.connection import Reach, check_declared, clean_message, links_of, open_connection
 from thalweg.errors import DataError
+from thalweg.expr.nested import holds_floats
 from thalweg.model.stream import Relation
 
 Stamp = tuple[tuple[str, int, int], ...]
@@ -61,7 +62,7 @@ def _rows(relation: Relation, sql: str, files: Stamp) -> pa.Table:
     try:
         with open_connection(Reach((relation.path,)), links_of((relation.path,), paths)) as con:
             # Parquet's least and greatest values leave out NaN; a comparison that is decided by them would be wrong for it.
-            kept = "TABLE" if any(c.type in ("FLOAT", "DOUBLE") for c in relation.columns) else "VIEW"
+            kept = "TABLE" if any(holds_floats(c.type) for c in relation.columns) else "VIEW"
             con.execute(
                 f"CREATE TEMP {kept} scan AS SELECT {columns} FROM {files_sql(relation, paths)}"
             ).fetchall()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from thalweg.connectors.reading.footers import parquet_value
+from thalweg.connectors.reading.nested_values import roots
 from thalweg.engine.kernel.chunks import files_sql
 from thalweg.engine.kernel.connection import run
 from thalweg.engine.kernel.judging import Judged, check_file, judged
@@ -65,10 +66,11 @@ class Sifted:
     @property
     def source(self) -> str | None:
         """What reads all rows that are left; None where there are no files left."""
-        values = ", ".join(f"{parquet_value(c)} AS {identifier(c.name)}" for c in self.columns)
-        plain = values if self.stream.format == "parquet" else names(self.columns)
+        columns = roots(self.columns, self.stream.columns)
+        values = ", ".join(f"{parquet_value(c)} AS {identifier(c.name)}" for c in columns)
+        plain = values if self.stream.format == "parquet" else names(columns)
         read = [f"SELECT {plain} FROM {files_sql(self.stream, self.good)}"] if self.good else []
-        read += [f"SELECT {names(self.columns)} FROM {m.table}" for m in self.mixed.values()]
+        read += [f"SELECT {names(columns)} FROM {m.table}" for m in self.mixed.values()]
         return f"({' UNION ALL '.join(read)})" if read else None
 
     def forget(self) -> None:
