@@ -123,7 +123,7 @@ def test_nested_columns(given_rows: list[dict[str, Any]], batches: int, format: 
         root = Path(folder)
         parts = [p for i in range(batches) if (p := given_rows[i::batches])]
         # A last row closes the windows that end before the last of the others, as the watermark is an hour.
-        closing = {"event": 9, "buyer": None, "items": None, "tags": [], "extra": None}
+        closing: dict[str, Any] = {"event": 9, "buyer": None, "items": None, "tags": [], "extra": None}
         parts.append([{**closing, "ts": max(r["ts"] for r in given_rows) + timedelta(hours=1)}])
         chunks = [write(root, format, n, part) for n, part in enumerate(parts)]
         run = session(root, format)
