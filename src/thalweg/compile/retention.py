@@ -10,6 +10,7 @@ from thalweg.compile.landmarks import ttl_instants
 from thalweg.model.attaching import FOR_EVER, kept_longer
 from thalweg.model.nesting import frontier_of
 from thalweg.model.query import TUMBLE, Query
+from thalweg.model.running import Running
 from thalweg.plan.codec import dumps
 from thalweg.plan.instants import has_ended, next_instant
 from thalweg.plan.nodes import Derived, Emission, Fragment, Join, Plan
@@ -107,6 +108,8 @@ def _oldest(shape: Shape, number: int, frontiers: Frontiers) -> int:
 def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
     """A row goes when every partner that may still come finds it out of its window, and so do those that wait for one."""
     given = shape.query.inputs[number]
+    if shape.query.running is not None:
+        return _oldest_in_order(shape.query, shape.query.running, frontiers)
     others = [shape.query.inputs[n].source for n in shape.streams if n != number]
     if not others:
         return HIGHEST
@@ -119,6 +122,14 @@ def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
     if given.kind == TUMBLE:
         return frontier // given.length * given.length
     return frontier - given.length - longer + 1
+
+
+def _oldest_in_order(query: Query, running: Running, frontiers: Frontiers) -> int:
+    """The rows that are not in their place yet are kept, and those that later ones find in their RANGE."""
+    frontier = frontier_of(query.streams, frontiers)
+    if frontier is None:
+        return LOWEST
+    return frontier - (running.length if running.by_time_alone else 0)
 
 
 def block_of(shape: Shape, number: int) -> int | None:

@@ -15,7 +15,18 @@ from hashlib import sha256
 from thalweg.expr.nodes import Call, Expr, Literal
 from thalweg.expr.nodes import Column as ColumnExpr
 from thalweg.model.attaching import held_back, hidden_inputs
-from thalweg.model.query import UNBOUNDED, UNITED, ColumnRef, Output, Query, QueryInput, joined_name
+from thalweg.model.query import (
+    ORDERED,
+    UNBOUNDED,
+    UNITED,
+    Aggregate,
+    ColumnRef,
+    Output,
+    Query,
+    QueryInput,
+    joined_name,
+)
+from thalweg.model.running import LEAD, ROWS, Frame, RunningCall
 from thalweg.model.stream import RESULTS, Column, Stream
 
 MARK = "results-"
@@ -43,10 +54,25 @@ def nested(query: Query, times: Mapping[str, str]) -> Query:
             for n in shown
             if query.inputs[n].is_stream
         )
+        query = _timed_ahead(query, refs)
         output = Output(RESULT_TIME, _latest(query, refs))
         columns = tuple(sorted({*query.columns, *refs}))
         timed = replace(query.meaning, outputs=(*query.outputs, output), columns=columns)
     return _named(timed)
+
+
+def _timed_ahead(query: Query, refs: tuple[ColumnRef, ...]) -> Query:
+    """A query whose rows wait for later ones, with the event time of the last that each waits for among its calls."""
+    running = query.running
+    if running is None or not running.ahead or (call := _last_awaited(query, refs)) in running.calls:
+        return query
+    return replace(query, running=replace(running, calls=(*running.calls, call)))
+
+
+def _last_awaited(query: Query, refs: tuple[ColumnRef, ...]) -> RunningCall:
+    assert query.running is not None
+    time = Aggregate(LEAD, (ColumnExpr(refs[0].name, "TIMESTAMP"),))
+    return RunningCall(time, Frame(ROWS, query.running.ahead))
 
 
 def united(parts: Iterable[QueryInput], outputs: tuple[Output, ...], inner: tuple[Query, ...]) -> Query:
@@ -63,7 +89,9 @@ def _named(query: Query) -> Query:
 
 
 def _latest(query: Query, refs: tuple[ColumnRef, ...]) -> Expr:
-    """The latest event time among the members of a joined row."""
+    """The latest event time among the members of a joined row, or among a row and those that it waits for."""
+    if query.running is not None and query.running.ahead:
+        return ColumnExpr(f"o{query.running.calls.index(_last_awaited(query, refs))}", "TIMESTAMP")
     found = tuple(ColumnExpr(joined_name(query.inputs[r.input].alias, r.name), "TIMESTAMP") for r in refs)
     return found[0] if len(found) == 1 else Call("GREATEST", found, "TIMESTAMP")
 
@@ -84,7 +112,7 @@ def apart(query: Query) -> Query:
 
 
 def _remembers(query: Query) -> bool:
-    endless = any(i.kind == UNBOUNDED for i in query.inputs) or any(w.window.session for w in query.windows)
+    endless = any(i.kind in (UNBOUNDED, ORDERED) for i in query.inputs) or any(w.window.session for w in query.windows)
     return endless or any(map(_remembers, query.nested))
 
 
@@ -161,7 +189,7 @@ def complete_from(query: Query, born: Iterable[int | None]) -> int | None:
     begins = [b for b in starts if b is not None]
     if not begins:
         return None
-    if query.unites:
+    if query.unites or query.running is not None:
         return max(begins)
     if query.windows:
         whole = [(w.window, w.window.start(w.window.first_whole(begins[0]))) for w in query.windows]

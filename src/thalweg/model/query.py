@@ -14,16 +14,18 @@ from math import gcd
 from thalweg.expr.nodes import Expr
 from thalweg.expr.python import functions_in
 from thalweg.expr.quoting import identifier
+from thalweg.model.running import Running
 from thalweg.model.target import Target
 from thalweg.model.windows import NamedWindow, duration_text
 
-RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING, UNITED = (
+RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING, ORDERED, UNITED = (
     "range",
     "tumble",
     "unbounded",
     "static",
     "windowed",
     "passing",
+    "ordered",
     "united",
 )
 LEFT, FULL, SEMI, ANTI = "left", "full", "semi", "anti"
@@ -96,8 +98,8 @@ class QueryInput:
     """A stream with its window, or a static table, under the name that it has in the query.
 
     `kind` is RANGE or TUMBLE with a `length` in microseconds, UNBOUNDED, STATIC for a table, WINDOWED where the windows of the
-    results are the only ones, PASSING for the only stream of a query whose rows are results as they come: none of them is kept; or UNITED
-    for what a part of a UNION ALL reads, whose rows become those of the union as `shown` says, over bare columns.
+    results are the only ones, PASSING for the only stream of a query whose rows are results as they come: none of them is kept; ORDERED for
+    that whose rows are results in the order of event time; or UNITED for what a part of a UNION ALL reads, whose rows become those of the union as `shown` says, over bare columns.
     `where` are the conditions that read this input alone, over its bare columns, in normal order.
     Where many queries are computed as one, `sets` says which rows each of them takes, and `pool` who they are.
     """
@@ -194,6 +196,8 @@ class Query:
     Where it is `unnested`, the only aggregate gives the first rows of each group as a list, and each of them is a result: `having` and outputs
     are over the columns `"r0"`, ... that rows are listed with, and their `"rank"`.
     A group into which no row comes for a `ttl` of event time, counted in instants, is forgotten.
+    Where it is `running`, results are rows in the order of event time, of each key by itself; outputs and `kept` may read what its calls
+    give for a row, `"o0"`, `"o1"`, ...
     `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
     Where it stands for many with windows of other lengths, `grain` is what all of these are a whole number of.
     Some inputs may be `attached` to those that are joined; `kept` are then the conditions on what that makes, NULLs in it included.
@@ -224,6 +228,7 @@ class Query:
     attached: tuple[Attached, ...] = ()
     kept: tuple[Term, ...] = ()
     ttl: int | None = None
+    running: Running | None = None
     number: int = 0
     line: int = 0
 
@@ -296,6 +301,12 @@ class Query:
         return self.changes and endless and not (timed or self.attached)
 
     @property
+    def stands_apart(self) -> bool:
+        """Whether it is never computed as one with queries that differ: whose rows may have no partner is not the same for all of them, nor
+        which rows come before one."""
+        return bool(self.attached) or self.running is not None
+
+    @property
     def unites(self) -> bool:
         """Whether it is a UNION ALL: a stream that is made of the rows of others where these arrive, and nothing is kept or given out."""
         return any(i.kind == UNITED for i in self.inputs)
@@ -344,7 +355,7 @@ def window_text(given: QueryInput) -> str:
     '[RANGE 1 hour]'
     """
     length = f" {duration_text(given.length)}" if given.length is not None else ""
-    return f"[{given.kind.upper()}{length}]" if given.kind not in (STATIC, PASSING, UNITED) else ""
+    return f"[{given.kind.upper()}{length}]" if given.kind not in (STATIC, PASSING, ORDERED, UNITED) else ""
 
 
 def joined_name(alias: str, column: str) -> str:

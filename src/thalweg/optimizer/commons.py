@@ -61,7 +61,7 @@ class Commons:
 def may_gather(query: Query) -> bool:
     """Whether joined rows can be computed from a commons: those of several streams, each read once."""
     streams = [i.source for i in query.inputs if i.is_stream]
-    are_rows = query.every is None and not query.windows and not query.attached
+    are_rows = query.every is None and not query.windows and not query.stands_apart
     return are_rows and len(streams) > 1 and len({*streams}) == len(streams)
 
 

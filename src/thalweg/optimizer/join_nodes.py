@@ -50,7 +50,7 @@ def planned(query: Query, choice: JoinChoice, starts: Starts, owner: str = "") -
     sides = tuple(
         _begun(query, n, side, starts[n]) for n, side in enumerate(sides_of(query, choice.early, owner))
     )
-    evaluate = "rows" if query.every is None else choice.evaluate
+    evaluate = "rows" if query.every is None and query.running is None else choice.evaluate
     asked, ids = core(query), tuple(s.id for s in sides)
     join = Join(
         id=named(evaluate, dumps(asked), ids, evaluate, starts),

@@ -79,14 +79,15 @@ def may_hash(query: Query) -> bool:
 def choices(query: Query, wish: Wish) -> Iterator[JoinChoice]:
     """Every plan that a query has, as far as the settings leave it open."""
     methods = (
-        ("hash" if query.equalities or (query.passes and len(query.inputs) == 1) else "loop",)
+        ("hash" if query.equalities or (query.every is None and len(query.inputs) == 1) else "loop",)
         if wish.method == BEST
         else (wish.method,)
     )
     if wish.method == "hash" and not may_hash(query):
         return
     if query.every is None:
-        yield from (JoinChoice((False,) * len(query.inputs), "rows", m, wish.invalidate) for m in methods)
+        evaluate = "rows" if query.running is None else "running"
+        yield from (JoinChoice((False,) * len(query.inputs), evaluate, m, wish.invalidate) for m in methods)
         return
     bits = [(False, True) if not query.attached else (False,)] * len(query.inputs)
     for early in product(*bits):

@@ -268,12 +268,12 @@ def placed(
     `ids` are those of all pools, to which new ones are added.
     """
     apart = [
-        q for q in queries if sharing == "off" or q.attached
+        q for q in queries if sharing == "off" or q.stands_apart
     ]  # whose rows may have no partner is not the same for all members
     if sharing == "off":
         return dict(pools), apart
     made, left = dict(pools), dict[Query, list[Query]]()
-    for query in (q for q in queries if not q.attached):
+    for query in (q for q in queries if not q.stands_apart):
         asked = pattern(query)
         place = _place(
             query, [(id, p) for id, p in made.items() if p.shape_pattern == asked], prices, sharing

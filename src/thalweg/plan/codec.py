@@ -24,6 +24,7 @@ from thalweg.model.query import (
     Term,
 )
 from thalweg.model.recorded import Failure, Recorded, RecordedChange
+from thalweg.model.running import Frame, Running, RunningCall
 from thalweg.model.stream import Column, Relation, Stream, View
 from thalweg.model.target import TARGETS
 from thalweg.model.windows import NamedWindow, Window
@@ -50,7 +51,20 @@ _MODEL = (
     QueryInput,
     Relation,
 )
-_MORE = (Failure, Function, Recorded, RecordedChange, Stream, Term, View, Window, *TARGETS)
+_MORE = (
+    Failure,
+    Frame,
+    Function,
+    Recorded,
+    RecordedChange,
+    Running,
+    RunningCall,
+    Stream,
+    Term,
+    View,
+    Window,
+    *TARGETS,
+)
 _NODES = (
     Derived,
     Emission,

@@ -132,6 +132,7 @@ def side_columns(query: Query, number: int) -> tuple[Expr, ...]:
     """What the join needs of an input after its rows were chosen: rule 1 of early aggregation, for any expressions."""
     terms = [t for e in query.equalities for t in (e.left, e.right)] + list(query.keys)
     whole = [t.bare for t in terms if t.inputs == (number,) and t.bare is not None]
+    whole += [k.expr for k in query.keys if query.running is not None and not k.columns]
     read = [*query.columns, *(c for t in (*query.partnering, *query.kept) for c in t.columns)]
     read += [c for k in query.keys if k.own is None for c in k.columns]
     read += [c for a in query.aggregates if a.input is None for c in a.columns]
@@ -146,7 +147,8 @@ def _routes(query: Query) -> tuple[tuple[Route, ...], Pattern]:
     axes = _axes(query, frozenset(streams))
     if not axes:
         one = inner_streams(query)[0]
-        first = (tuple(c.sql for c in side_columns(query, one)),)
+        columns = side_columns(query, one) if query.running is None else [k.bare or k.expr for k in query.keys]
+        first = (tuple(c.sql for c in columns),)
         return tuple(first if n == one else () for n in numbers), ()
     routes: list[Route] = [tuple(axis.get(n) for axis in axes) for n in numbers]
     pattern = tuple(tuple(n in axis for axis in axes) for n in streams) if len(axes) > 1 else ()

@@ -26,6 +26,7 @@ from thalweg.sql.ranked import only_call, ranked_in_windows, ranks_in_windows
 from thalweg.sql.refusals import SUPPORTED, is_join, refuse_clauses, refuse_unsupported, table_references
 from thalweg.sql.rewriting import rewritten
 from thalweg.sql.rows import Rows
+from thalweg.sql.running import bind_running, runs
 from thalweg.sql.source import Source
 from thalweg.sql.statements import ParsedSelect
 from thalweg.sql.views import named_selects
@@ -66,7 +67,9 @@ def _bound(source: Source, query: exp.Query, known: Known, named: Named, typing:
     """A SELECT with what is within it."""
     node = refuse_unsupported(source, with_landmark(source, rewritten(source, query, known, named), known))
     bind = bind_join if is_join(node) or not groups_rows(node) else _bind_windows
-    if has_over(node) and ranks_in_windows(only_call(source, node)):
+    if runs(node):
+        bind = bind_running
+    elif has_over(node) and ranks_in_windows(only_call(source, node)):
         bind = _bind_ranked
     found = _written(bind(source, node, known, typing, name="", text="", into=None))
     return replace(
@@ -80,6 +83,7 @@ def _written(query: Query) -> Query:
         [e for i in query.inputs for e in i.where]
         + [e for c in query.calls for e in c.exprs]
         + [o.expr for o in query.outputs]
+        + [e for c in (query.running.calls if query.running is not None else ()) for e in c.call.exprs]
     )
     for expr in given + [k.expr for k in query.keys]:
         str(expr)

@@ -32,6 +32,7 @@ from thalweg.sql.nested_scope import Part, Scope, spread
 from thalweg.sql.over import conditions_of, has_over
 from thalweg.sql.plain import check_plain, check_reference, is_computed
 from thalweg.sql.refusals import table_references
+from thalweg.sql.running import runs
 from thalweg.sql.source import Source, Span, placed, span_of
 from thalweg.sql.struct_fields import with_fields
 from thalweg.sql.subqueries import has_subqueries, with_semi_joins
@@ -157,7 +158,8 @@ def _met(
             hint = "name the table itself, and compute in SELECT"
             raise source.at(part.node, "a subquery over tables alone can't be the outer side of a join", hint)
         meeting = len(streams) > 1 and (meets or part.node.args.get("window") is not None)
-        if inner is not None and (is_apart or meeting):
+        beneath = runs(select) and len(part.bases) > 1
+        if inner is not None and (is_apart or meeting or beneath):
             found.append(_results(source, part.node, inner, known, depth))
             continue
         if streams:

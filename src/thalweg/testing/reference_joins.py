@@ -17,6 +17,7 @@ from thalweg.model.stream import Stream
 from thalweg.testing.calls import aggregate_sql, first_rows_columns, first_rows_sql
 from thalweg.testing.reference import connect, load_rows, naive
 from thalweg.testing.reference_attached import attached_at_instants, attached_rows
+from thalweg.testing.reference_running import rows_in_order
 from thalweg.testing.reference_ttl import create_forgetting
 
 Batches = Sequence[Mapping[str, pa.Table]]
@@ -43,7 +44,11 @@ def reference_join(
         for number in range(len(query.inputs)):
             _create_input(db, query, number, begin or {})
         if query.every is None:
-            if query.attached:
+            if query.running is not None:
+                names = [c.name for c in streams[query.stream].columns]
+                reach = (reached or {}).get(query.stream) or _last(db, query, streams, None)
+                db.execute(f"CREATE TABLE joined AS {rows_in_order(query, names, reach)}")
+            elif query.attached:
                 ends = {s: _last(db, query, streams, None, (s,)) for s in query.streams} | dict(reached or {})
                 db.execute(f"CREATE TABLE joined AS {attached_rows(query, ends)}")
             else:

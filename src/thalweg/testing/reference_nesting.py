@@ -110,7 +110,7 @@ def _begin(query: Query, begins: Mapping[str, int]) -> int | None:
         return None
     if query.windows:
         return max(_last_end(w.window, found[0][1]) for w in query.windows)
-    if query.unites:
+    if query.unites or query.running is not None:
         return max(b for _, b in found)
     first = max(b + (1 if i.length is None else i.length) for i, b in found)
     return first if query.every is None else (-(-first // query.every) - 1) * query.every

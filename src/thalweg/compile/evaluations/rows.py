@@ -156,5 +156,5 @@ ROWS = Evaluation(
     steps=_steps,
     meetings=_meetings,
     work=_work,
-    serves=lambda query: query.every is None,
+    serves=lambda query: query.every is None and query.running is None,
 )

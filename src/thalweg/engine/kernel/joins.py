@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.evaluations.base import KEPT, MET, SENT, SHOWN, Moment, Step
 from thalweg.compile.evaluations.rows import at_once, shown_outputs
+from thalweg.compile.evaluations.running import final_slots, trimmed_sql
 from thalweg.compile.inputs import ALL, NEW, OLD
 from thalweg.compile.lengths import rarer
 from thalweg.compile.sub_joins import in_order, sub_sql
@@ -21,7 +22,7 @@ from thalweg.engine.blame import blaming
 from thalweg.engine.kernel.buckets import Sender
 from thalweg.engine.kernel.connection import query
 from thalweg.engine.kernel.relations import relation_rows
-from thalweg.engine.kernel.shelf import stack
+from thalweg.engine.kernel.shelf import Merge, stack
 from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.kernel.stock import Stock
 from thalweg.expr.nodes import Column
@@ -75,8 +76,13 @@ class JoinWork:
         for shape in self.compiled.joins:
             started = time.perf_counter()
             with blaming(self.plan.queries_of(shape.join.id)):
-                rows = self._rows(shape) if shape.query.every is None else self._instants(shape)
+                rows = self._made(shape)
             self.report.time(f"{shape.join.evaluate} {shape.join.id}", rows, time.perf_counter() - started)
+
+    def _made(self, shape: Shape) -> int:
+        if shape.query.running is not None:
+            return self._in_order(shape)
+        return self._rows(shape) if shape.query.every is None else self._instants(shape)
 
     def _bring(self, side: Fragment) -> None:
         """Register all that is known of a side, and apart from each other what is old and what is new."""
@@ -156,6 +162,19 @@ class JoinWork:
             self._meet(shape.join.sub)
         return self._take(shape, moment)
 
+    def _in_order(self, shape: Shape) -> int:
+        """The rows that the frontier has passed, with what is kept of those before them."""
+        id, (side,) = shape.join.id, shape.sides
+        moved = [t for t in self.shelf.foreign(id, side.cut) if t.num_rows]
+        kept = [*self.shelf.tables(id), *moved]
+        if kept:
+            self.tables.offer(KEPT, stack(kept))
+        waited = (self.stock.before, self.stock.frontiers)
+        if not self._complete(shape):
+            self._keep(shape, moved)
+            return 0
+        return self._take(shape, Moment(kept=bool(kept), waited=waited), moved)
+
     def _has_waited(self, shape: Shape) -> bool:
         """Whether rows without a partner may come out though nothing is new."""
         moved = any(self.stock.before.get(s) != self.stock.frontiers.get(s) for s in shape.query.streams)
@@ -205,11 +224,12 @@ class JoinWork:
         moment = Moment(final, tuple(alive), shown, slots, (), self.sizes, bool(turn.kept), turn.again)
         return self._take(shape, moment)
 
-    def _take(self, shape: Shape, moment: Moment) -> int:
+    def _take(self, shape: Shape, moment: Moment, moved: Sequence[pa.Table] = ()) -> int:
         """The steps of an evaluation, one after another; the rows that go on."""
-        made, pairs, kept, met = 0, 0, [], pa.table({})
+        made, pairs, kept, met = 0, 0, [*moved], pa.table({})
         for step in EVALUATIONS[shape.join.evaluate].steps(shape, moment):
-            table = self._taken(step) if step.to != SHOWN else self._outputs(shape, step, met)
+            is_gathered = step.to == SHOWN and met.num_columns
+            table = self._outputs(shape, step, met) if is_gathered else self._taken(step)
             table, found = without_pairs(table)
             pairs += table.num_rows if step.pairs else found
             if step.to == MET:
@@ -268,8 +288,17 @@ class JoinWork:
     def _keep(self, shape: Shape, tables: list[pa.Table]) -> None:
         id, evaluation = shape.join.id, EVALUATIONS[shape.join.evaluate]
         if evaluation.keeps is not None and id in self.stock.needed:
-            merge = (lambda whole: self._merged_lives(shape, whole)) if evaluation.merges else None
+            merge = self._merging(shape) if evaluation.merges else None
             self.shelf.keep(id, tables, self.stock.needed[id], merge)
+
+    def _merging(self, shape: Shape) -> Merge:
+        return lambda whole: (
+            self._merged_lives(shape, whole) if shape.query.running is None else self._trimmed(shape, whole)
+        )
+
+    def _trimmed(self, shape: Shape, whole: pa.Table) -> pa.Table:
+        self.tables.offer("several", whole)
+        return query(trimmed_sql(shape, "several", final_slots(shape, (self.stock.before, self.stock.frontiers))[1]))
 
     def _merged_lives(self, shape: Shape, whole: pa.Table) -> pa.Table:
         self.tables.offer("lives", whole)

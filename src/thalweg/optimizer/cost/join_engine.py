@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import expm1
 
 from thalweg.model.attaching import FOR_EVER, kept_longer
-from thalweg.model.query import PASSING, Query
+from thalweg.model.query import ORDERED, PASSING, Query
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.partners import Partners
 from thalweg.optimizer.cost.widths import Widths
@@ -86,7 +86,9 @@ def held_of(query: Query, number: int, early: bool, s: InputStatistics, batch: f
     if not given.is_stream:
         rows = distinct(s.rows, s.sets) if early else s.rows
         return Held(0.0, 0.0, 0.0, rows, rows, 0.0, early)
-    endless = 0.0 if given.kind == PASSING else max(3_600.0, 100 * step)
+    endless = 0.0 if given.kind in (PASSING, ORDERED) else max(3_600.0, 100 * step)
+    if query.running is not None and query.running.by_time_alone:
+        endless = query.running.length / SECOND
     length = given.length / SECOND if given.length is not None else endless
     if not early:
         longer = kept_longer(query, number)
