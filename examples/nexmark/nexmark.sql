@@ -169,6 +169,21 @@ CREATE QUERY q4 AS
   ) Q
   GROUP BY Q.category, Q.window_end;
 
+-- The mean of the last prices by seller. Printed with changes as its input, it is of auctions that are over here, each once: with the instant
+-- that follows its end.
+CREATE QUERY q6 AS
+  SELECT
+    Q.seller,
+    AVG(Q.final) OVER
+      (PARTITION BY Q.seller ORDER BY Q.window_end, Q.expires ROWS BETWEEN 10 PRECEDING AND CURRENT ROW) AS mean
+  FROM (
+    SELECT MAX(B.price) AS final, A.seller, A.expires, window_end
+    FROM auction AS A [UNBOUNDED], bid AS B [UNBOUNDED]
+    WHERE A.id = B.auction AND B.dateTime BETWEEN A.dateTime AND A.expires
+    GROUP BY A.id, A.seller, A.expires
+    HAVING A.expires < window_end AND A.expires >= window_end - INTERVAL 1 DAY EVERY 1 DAY
+  ) AS Q;
+
 -- The first rows of groups, word for word but for the windows of q9: a row that is no longer among them comes again with `deleted`.
 CREATE QUERY q18 AS
   SELECT auction, bidder, price, channel, url, dateTime, extra

@@ -78,6 +78,7 @@ DEFINED = {
     "q2": "SELECT auction, price FROM bid WHERE auction % 123 = 0",
     "q3": "SELECT p.name, city, state, a.id FROM auction a JOIN person p ON seller = p.id WHERE category = 10 AND state IN ('OR', 'ID', 'CA')",
     "q4": f"SELECT category, avg(final), d FROM (SELECT a.id, category, d, max(price) AS final FROM auction a JOIN bid b ON auction = a.id AND b.ts BETWEEN a.ts AND expires, range(TIMESTAMP '1970-01-01', {LAST} + INTERVAL 1 SECOND, INTERVAL 1 DAY) AS r(d) WHERE a.ts < d AND b.ts < d GROUP BY a.id, category, d) GROUP BY category, d",
+    "q6": f"SELECT seller, avg(final) OVER (PARTITION BY seller ORDER BY time_bucket(INTERVAL 1 DAY, expires), expires, final ROWS BETWEEN 10 PRECEDING AND CURRENT ROW) FROM (SELECT a.id, seller, expires, max(price) AS final FROM auction a JOIN bid b ON auction = a.id AND b.ts BETWEEN a.ts AND expires GROUP BY a.id, seller, expires) WHERE expires < time_bucket(INTERVAL 1 DAY, {LAST})",
     "q5": f"SELECT auction, n FROM ({COUNTED}) WHERE n = most",
     "q7": f"SELECT b.auction, b.price, b.bidder, b.ts, b.extra FROM {BID} b JOIN (SELECT {HALF.format('bid')} + INTERVAL 12 HOUR AS e, max(price) AS top FROM bid GROUP BY e) m ON price = top AND ts BETWEEN e - INTERVAL 12 HOUR AND e WHERE e <= (SELECT max(ts) FROM bid)",
     "q8": f"SELECT DISTINCT p.id, name, {HALF.format('p')} + INTERVAL 12 HOUR FROM person p JOIN auction a ON seller = p.id AND {HALF.format('p')} = {HALF.format('a')} WHERE {HALF.format('p')} + INTERVAL 12 HOUR <= least((SELECT max(ts) FROM person), (SELECT max(ts) FROM auction))",

@@ -212,6 +212,8 @@ def _join(view: JoinView, run: JoinRun, key: str) -> Box:
 def result_text(view: JoinView) -> str:
     """When results are given out, and by what."""
     q = view.query
+    if q.running is not None:
+        return "rows in order, once the watermark has passed them"
     if q.every is None:
         return "joined rows, in the batch of their last row"
     keys = ", ".join(key_texts(q))

@@ -121,7 +121,11 @@ def join_reason(view: JoinView) -> str:
 def _joined_rows(view: JoinView) -> str:
     """Joined rows are found by hash where columns are equated; nested loops are taken if they are asked for."""
     if not view.listed:
-        return "rows have this one plan" if view.query.passes else "joined rows have this one plan"
+        return (
+            "rows have this one plan"
+            if view.query.passes or view.query.running
+            else "joined rows have this one plan"
+        )
     (loop,) = view.listed
     part = ratio(view.run.cost.estimate.nanos, loop.estimate.nanos)
     return f"by hash they cost {part} of nested loops, which plan.join = loop would take"

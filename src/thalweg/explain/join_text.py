@@ -21,6 +21,7 @@ from thalweg.explain.join_words import (
 )
 from thalweg.explain.measured_text import measured_lines
 from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
+from thalweg.explain.running_words import kept_rows_text, running_text, when_text
 from thalweg.explain.words import (
     INDENT,
     WIDTH,
@@ -59,7 +60,7 @@ def join_lines(view: JoinView, verbose: bool = False, papers: bool = False) -> I
 
 def join_heading(view: JoinView) -> str:
     """The query and what it joins."""
-    if len(view.query.inputs) == 1 and view.query.passes:
+    if view.query.of_single_rows:
         return f"{view.query.name}: rows of {view.query.stream}"
     if len(view.query.inputs) == 1 and view.query.accumulates:
         return f"{view.query.name}: groups of {view.query.stream}"
@@ -132,6 +133,10 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
             "results",
             f"rows, each in the batch in which that of {next(i.alias for i in q.inputs if i.is_stream)} comes",
         )
+    elif q.running is not None:
+        for n, call in enumerate(q.running.calls):
+            yield "" if n else "over", running_text(call)
+        yield "results", when_text(q.running)
     elif q.every is None:
         yield "in time", joined(list(together_texts(q))) or "any time"
         met = "the joined rows, each once, in the batch in which the last of its rows comes"
@@ -157,6 +162,8 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
     yield "stage 1", f"rows are read and chosen{f', {joined(early)} partially aggregated' if early else ''}"
     yield "shuffle", shuffle_text(run, names)
     yield from (("" if n else "state", f"{name}: {_state(view, run, n)}") for n, name in enumerate(names))
+    if query.running is not None and (last := kept_rows_text(query.running)):
+        yield "", f"each key: {last}; kept for ever"
     yield (
         "stage 2",
         "rows become results" if len(names) == 1 and query.passes else EVALUATIONS[run.join.evaluate].words,
@@ -248,8 +255,8 @@ def _routed(side: NodeView, axis: tuple[int, ...]) -> str:
 
 def run_title(run: JoinRun) -> str:
     """A plan by its name and by how partners are found."""
-    if run.join.asked.passes and len(run.sides) == 1:
-        return "rows"
+    if run.join.asked.of_single_rows:
+        return "rows" if run.join.asked.running is None else "rows in order"
     return f"{run.choice.plain if run.join.evaluate != 'rows' else 'rows'} by {'nested loops' if run.join.method == 'loop' else 'hash join'}"
 
 

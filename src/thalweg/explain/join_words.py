@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from thalweg.explain.model import NodeView
+from thalweg.explain.running_words import named_by
 from thalweg.explain.words import call_text
 from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import readable
@@ -94,6 +95,13 @@ def until_text(query: Query, join: Query, number: int) -> str | None:
     """How long the rows of a stream are kept; None where they are not."""
     given = join.inputs[number]
     others = [i.alias for n, i in enumerate(query.inputs) if i.is_stream and n != number]
+    if query.running is not None:
+        length = query.running.length if query.running.by_time_alone else 0
+        return (
+            f"until the watermark is {duration_text(length)} past them"
+            if length
+            else "until the watermark is past them"
+        )
     if query.every is None and not others:
         return None
     if given.length is None:
@@ -111,7 +119,7 @@ def until_text(query: Query, join: Query, number: int) -> str | None:
 
 def kept_conditions(query: Query) -> str:
     """What is asked of rows once all has been joined."""
-    return " and ".join(conjunct(t.expr, _joined_name) for t in query.kept)
+    return " and ".join(conjunct(t.expr, named_by(query, _joined_name)) for t in query.kept)
 
 
 def attached_texts(query: Query) -> Iterator[str]:

@@ -73,7 +73,7 @@ def title(view: PlanView) -> str:
     parts += [counted(unions, "union")] if unions else []
     parts += [counted(asked, "window")] if view.groups or not view.joins else []
     parts += [counted(factors, "factor window")] if factors else []
-    alone = sum(len(j.query.inputs) == 1 and j.query.passes for j in view.joins)
+    alone = sum(j.query.of_single_rows for j in view.joins)
     parts += [counted(len(view.joins) - alone, "join")] if len(view.joins) > alone else []
     parts += [f"{alone} of rows"] if alone else []
     measured = f"; measured in batch {view.batch}" if view.batch is not None else ""

@@ -112,7 +112,9 @@ def apart(query: Query) -> Query:
 
 
 def _remembers(query: Query) -> bool:
-    endless = any(i.kind in (UNBOUNDED, ORDERED) for i in query.inputs) or any(w.window.session for w in query.windows)
+    endless = any(i.kind in (UNBOUNDED, ORDERED) for i in query.inputs) or any(
+        w.window.session for w in query.windows
+    )
     return endless or any(map(_remembers, query.nested))
 
 

@@ -99,7 +99,8 @@ class QueryInput:
 
     `kind` is RANGE or TUMBLE with a `length` in microseconds, UNBOUNDED, STATIC for a table, WINDOWED where the windows of the
     results are the only ones, PASSING for the only stream of a query whose rows are results as they come: none of them is kept; ORDERED for
-    that whose rows are results in the order of event time; or UNITED for what a part of a UNION ALL reads, whose rows become those of the union as `shown` says, over bare columns.
+    that whose rows are results in the order of event time; or UNITED for what a part of a UNION ALL reads, whose rows
+    become those of the union as `shown` says, over bare columns.
     `where` are the conditions that read this input alone, over its bare columns, in normal order.
     Where many queries are computed as one, `sets` says which rows each of them takes, and `pool` who they are.
     """
@@ -292,6 +293,11 @@ class Query:
     def passes(self) -> bool:
         """Whether the rows of one stream are the results as they come, alone or with what tables have of them."""
         return any(i.kind == PASSING for i in self.inputs)
+
+    @property
+    def of_single_rows(self) -> bool:
+        """Whether each result is a row of the only input."""
+        return len(self.inputs) == 1 and (self.passes or self.running is not None)
 
     @property
     def accumulates(self) -> bool:

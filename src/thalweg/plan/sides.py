@@ -147,7 +147,9 @@ def _routes(query: Query) -> tuple[tuple[Route, ...], Pattern]:
     axes = _axes(query, frozenset(streams))
     if not axes:
         one = inner_streams(query)[0]
-        columns = side_columns(query, one) if query.running is None else [k.bare or k.expr for k in query.keys]
+        columns = (
+            side_columns(query, one) if query.running is None else [k.bare or k.expr for k in query.keys]
+        )
         first = (tuple(c.sql for c in columns),)
         return tuple(first if n == one else () for n in numbers), ()
     routes: list[Route] = [tuple(axis.get(n) for axis in axes) for n in numbers]

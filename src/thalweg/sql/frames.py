@@ -46,6 +46,11 @@ def _length(source: Source, call: exp.Window, kind: str, start: object) -> int |
 def row_count(source: Source, node: exp.Expr, what: str) -> int:
     """A number of rows."""
     node = unwrapped(node)
-    if not isinstance(node, exp.Literal) or node.is_string or not node.name.isdecimal() or int(node.name) > MOST:
+    if (
+        not isinstance(node, exp.Literal)
+        or node.is_string
+        or not node.name.isdecimal()
+        or int(node.name) > MOST
+    ):
         raise source.at(node, f"{what} is a number up to {MOST:,}", "write such as 10")
     return int(node.name)

@@ -12,7 +12,7 @@ from thalweg.expr.typing import InferenceError, Typing
 from thalweg.model.aggregates import AGGREGATES
 from thalweg.model.nesting import RESULT_TIME
 from thalweg.model.query import ORDERED, PASSING, Aggregate, ColumnRef, Output, Query, QueryInput, Term
-from thalweg.model.running import LAG, LEAD, RANGE, ROWS, Frame, Running, RunningCall
+from thalweg.model.running import LAG, LEAD, ROWS, Frame, Running, RunningCall
 from thalweg.model.stream import Stream
 from thalweg.model.target import Target
 from thalweg.sql.aggregates import aggregate_type, bind_aggregate, is_aggregate
@@ -73,7 +73,8 @@ def bind_running(
     outputs = tuple(calls.outputs(select))
     kept = tuple(calls.kept(select))
     columns = calls.columns([*(o.expr for o in outputs), *(t.expr for t in kept)])
-    ties = tuple(c.name for c in given.origin.columns if c.name in {ref.name for ref in columns})
+    others = (c.name for c in given.origin.columns if c.name in {ref.name for ref in columns})
+    ties = tuple(dict.fromkeys((*calls.ties, *others)))
     return Query(
         name=name,
         text=text,
@@ -90,9 +91,7 @@ def bind_running(
 def _refuse(source: Source, select: exp.Select) -> None:
     for clause, (what, hint) in _CLAUSES.items():
         if node := select.args.get(clause):
-            raise source.at(
-                node[0] if isinstance(node, list) else node, f"{what} is not supported", hint
-            )
+            raise source.at(node[0] if isinstance(node, list) else node, f"{what} is not supported", hint)
 
 
 def _times(known: Known, stream: object) -> frozenset[str]:
@@ -118,7 +117,9 @@ def _hint(known: Known, stream: object) -> str:
     if inner.query.windows or inner.query.every is not None:
         written = "window_end"
     elif inner.query.running is not None and inner.query.running.ahead:
-        written = f"LEAD({known.times(inner.query)[inner.query.stream]}, {inner.query.running.ahead}) OVER (...)"
+        written = (
+            f"LEAD({known.times(inner.query)[inner.query.stream]}, {inner.query.running.ahead}) OVER (...)"
+        )
     return f"show {written} AS time in the SELECT in FROM, and write ORDER BY time"
 
 
@@ -131,6 +132,7 @@ class _Calls:
     hint: str
     found: list[RunningCall] = field(default_factory=list)
     keys: tuple[Term, ...] = ()
+    ties: tuple[str, ...] = ()
     first: exp.Window | None = None
     aliases: dict[str, Term] = field(default_factory=dict)
 
@@ -138,7 +140,7 @@ class _Calls:
         """All columns that are read."""
         given = self.rows.inputs[0].alias
         refs = {r for e in exprs for r in self._refs(e)} | {c for k in self.keys for c in k.columns}
-        called = frozenset[str]().union(*(e.columns for c in self.found for e in c.call.exprs))
+        called = frozenset(self.ties).union(*(e.columns for c in self.found for e in c.call.exprs))
         return tuple(sorted(refs | {self.rows.refs[f"{given}.{name}"] for name in called}))
 
     def outputs(self, select: exp.Select) -> Iterator[Output]:
@@ -192,7 +194,9 @@ class _Calls:
         """All calls have the rows of one key in the order of event time."""
         source, order = self.rows.source, node.args.get("order")
         if node.args.get("alias") is not None or node.args.get("first") is not None:
-            raise source.at(node, "OVER with a name is not supported", "write PARTITION BY and ORDER BY into it")
+            raise source.at(
+                node, "OVER with a name is not supported", "write PARTITION BY and ORDER BY into it"
+            )
         if order is None:
             raise source.at(node, "OVER needs the order of event time", self.hint)
         item = order.expressions[0]
@@ -201,32 +205,61 @@ class _Calls:
         if ref is None or ref.name not in self.times or item.args.get("desc"):
             message = f"{source.written(item)} is not the event time, by which alone these are computed"
             raise source.at(item, message, self.hint)
-        if len(order.expressions) > 1:
-            hint = "leave it out: rows of one event time are in the order of the columns that are read"
-            raise source.at(order.expressions[1], "a second ORDER BY in OVER is not supported", hint)
+        more = tuple(self._tie(i) for i in order.expressions[1:])
+        if (
+            more
+            and (frame := node.args.get("spec")) is not None
+            and str(frame.args["kind"]).upper() == "RANGE"
+        ):
+            raise source.at(
+                order.expressions[1], "RANGE goes by the event time alone", "leave it out, or write ROWS"
+            )
         keys = tuple(dict.fromkeys(self._keys(node)))
-        if self.first is not None and keys != self.keys:
-            raise source.at(node, "OVER by two PARTITION BY is not supported", "do one of them in a SELECT in FROM")
-        self.first, self.keys = node, keys
+        if self.first is not None and (keys, more) != (self.keys, self.ties):
+            message = "OVER by two PARTITION BY, or two ORDER BY, is not supported"
+            raise source.at(node, message, "do one of them in a SELECT in FROM")
+        self.first, self.keys, self.ties = node, keys, more
+
+    def _tie(self, item: exp.Expr) -> str:
+        """A column that rows of one event time are in the order of."""
+        column = unwrapped(item.this)
+        ref = self.rows.resolve(column) if isinstance(column, exp.Column) else None
+        if ref is None or item.args.get("desc") or not item.args.get("nulls_first"):
+            hint = "name a column, or leave it out: then they are in the order of the columns that are read"
+            raise self.rows.source.at(
+                item, "rows of one event time are in the order of columns, ascending", hint
+            )
+        return ref.name
 
     def _keys(self, node: exp.Window) -> Iterator[Term]:
         for item in map(unwrapped, node.args.get("partition_by") or ()):
             if is_window(item) and item.args.get("time") is not None:
-                raise self.rows.source.at(item, "a window in PARTITION BY goes with ranks alone", "use window_end of a SELECT in FROM")
+                raise self.rows.source.at(
+                    item,
+                    "a window in PARTITION BY goes with ranks alone",
+                    "use window_end of a SELECT in FROM",
+                )
             if not is_window(item):
                 yield self.rows.term(item, "PARTITION BY")
 
     def _call(self, node: exp.Window) -> tuple[RunningCall, str]:
         source, inner = self.rows.source, node.this
         if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
-            raise source.at(node, "IGNORE NULLS with OVER is not supported", "leave rows with NULL out in WHERE")
+            raise source.at(
+                node, "IGNORE NULLS with OVER is not supported", "leave rows with NULL out in WHERE"
+            )
         name = inner.name.upper() if isinstance(inner, exp.Anonymous) else ""
         if name in (LAG, LEAD):
             return self._neighbour(node, name)
         if name == "ROW_NUMBER" and not inner.expressions:
             return RunningCall(Aggregate("COUNT_ROWS"), Frame(ROWS)), "BIGINT"
         if not is_aggregate(inner):
-            raise source.at(node, f"{source.written(inner)} OVER is not supported", f"with OVER there are {FUNCTIONS}")
+            raise source.at(
+                node, f"{source.written(inner)} OVER is not supported", f"with OVER there are {FUNCTIONS}"
+            )
+        if node.args.get("spec") is None and self.ties:
+            hint = "write ROWS UNBOUNDED PRECEDING, or leave the second ORDER BY out"
+            raise source.at(node, "without a frame rows go by the event time alone", hint)
         return self._aggregate(node)
 
     def _aggregate(self, node: exp.Window) -> tuple[RunningCall, str]:
@@ -247,9 +280,13 @@ class _Calls:
         """LAG or LEAD: the value, how many rows away, and what stands for it where no row is so far before."""
         source, args = self.rows.source, list(node.this.expressions)
         if not 1 <= len(args) <= 3:
-            raise source.at(node, f"{name} takes a value, a number of rows and a default", f"write {name}(x, 1)")
+            raise source.at(
+                node, f"{name} takes a value, a number of rows and a default", f"write {name}(x, 1)"
+            )
         if node.args.get("spec") is not None:
-            raise source.at(node.args["spec"], f"{name} has no frame", f"write {name}(x, n) OVER (... ORDER BY ...)")
+            raise source.at(
+                node.args["spec"], f"{name} has no frame", f"write {name}(x, n) OVER (... ORDER BY ...)"
+            )
         if name == LEAD and len(args) == 3:
             raise source.at(args[2], "LEAD waits for the later row, so it has no default", "leave it out")
         count = 1 if len(args) == 1 else row_count(source, args[1], f"the second argument of {name}")

@@ -11,6 +11,8 @@ def _defined(name: str) -> Evaluation:
     return made
 
 
-EVALUATIONS: dict[str, Evaluation] = {name: _defined(name) for name in ("rows", "running", "landmark", *NAMES)}
+EVALUATIONS: dict[str, Evaluation] = {
+    name: _defined(name) for name in ("rows", "running", "landmark", *NAMES)
+}
 
 __all__ = ["EVALUATIONS", "Evaluation"]

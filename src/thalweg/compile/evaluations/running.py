@@ -141,7 +141,7 @@ def _ordered(rows: _Rows, final: Range, kept: bool) -> str:
         met += f' UNION ALL BY NAME SELECT l.*, FALSE AS "new" FROM ({context}) AS l SEMI JOIN "fresh" AS f ON {same}'
     before = ['"m"'] if kept else []
     order = ", ".join(['"slot"', *before, *rows.ties])
-    place = f'row_number() OVER {rows.over(order)} AS {PLACE}'
+    place = f"row_number() OVER {rows.over(order)} AS {PLACE}"
     shown = [*rows.columns, '"new"', '"n"', *(['"was"'] if kept else [])]
     more = [f'"s{i}"' for i, _ in rows.stored()] if kept else []
     results = [f'{sql} AS "o{i}"' for i, sql in _results(rows, kept)]
@@ -158,7 +158,7 @@ def _ordered(rows: _Rows, final: Range, kept: bool) -> str:
 def _from_kept(rows: _Rows, low: int) -> str:
     """The rows that are kept, as far as they count; totals are those of the last one of a key."""
     last = [f'CASE WHEN "was" = 1 THEN "u{t}" END AS "u{t}"' for t in rows.totals()]
-    place = f'row_number() OVER {rows.over(LAST_FIRST)}'
+    place = f"row_number() OVER {rows.over(LAST_FIRST)}"
     held = f'SELECT *, {place} AS "was" FROM "{KEPT}"'
     near = rows.recent(low).replace('"back"', '"was"')
     replaced = f" REPLACE ({', '.join(last)})" if last else ""
@@ -169,7 +169,9 @@ def _from_side(rows: _Rows, table: str, low: int, seen: str) -> str:
     if not rows.running.length or not rows.running.by_time_alone or low == LOWEST:
         return ""
     since = low - rows.running.length
-    return f'SELECT {", ".join(rows.columns)} FROM {table} WHERE "slot" >= {since} AND "slot" < {low} AND {seen}'
+    return (
+        f'SELECT {", ".join(rows.columns)} FROM {table} WHERE "slot" >= {since} AND "slot" < {low} AND {seen}'
+    )
 
 
 def _parts(call: RunningCall) -> list[tuple[int, PartColumn]]:
@@ -255,7 +257,7 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
 
 RUNNING = Evaluation(
     name="running",
-    words="each row once the watermark has passed it, with what rows of its key before it make; of each key its last rows are kept",
+    words="rows that the watermark has passed are put in order, each key by itself, and become results",
     statements=3,
     steps=_steps,
     meetings=_meetings,

@@ -298,7 +298,9 @@ class JoinWork:
 
     def _trimmed(self, shape: Shape, whole: pa.Table) -> pa.Table:
         self.tables.offer("several", whole)
-        return query(trimmed_sql(shape, "several", final_slots(shape, (self.stock.before, self.stock.frontiers))[1]))
+        return query(
+            trimmed_sql(shape, "several", final_slots(shape, (self.stock.before, self.stock.frontiers))[1])
+        )
 
     def _merged_lives(self, shape: Shape, whole: pa.Table) -> pa.Table:
         self.tables.offer("lives", whole)
