@@ -44,7 +44,13 @@ def test_an_evaluation_is_its_file_and_its_name_in_the_settings(name: str) -> No
 def test_an_aggregate_is_its_definition_and_its_names_in_sql() -> None:
     own = {n for n in AGGREGATES if n not in WINDOWED_WORDS}
     elsewhere = set(named_in(own)) - {"model/aggregates.py", "sql/aggregates.py"}
-    words_and_counts = {"explain/words.py", "plan/nodes.py", "sql/join_results.py", "sql/ranked.py", "sql/running.py"}
+    words_and_counts = {
+        "explain/words.py",
+        "plan/nodes.py",
+        "sql/join_results.py",
+        "sql/ranked.py",
+        "sql/running.py",
+    }
     assert elsewhere <= words_and_counts, (
         "COUNT(*) is spelled, counts rows of sets, FIRST of a join is MIN_BY, and the first rows are asked for by ROW_NUMBER"
     )
