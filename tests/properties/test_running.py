@@ -68,7 +68,7 @@ def running_selects(draw: Any) -> str:
             call = call.replace("(at", "(window_end" if "s.k" not in shape else "(v")
         found.append(f"{call} OVER ({by}ORDER BY {time}{frame}) AS c{i}")
     text = shape.replace("{calls}", ", ".join(found)).replace("{n}", str(draw(hs.sampled_from([1, 2, 3]))))
-    return text if "at" not in found[0][:9] else text.replace("c0 > 3", "c0 IS NOT NULL")
+    return str(text) if "at" not in found[0][:9] else str(text.replace("c0 > 3", "c0 IS NOT NULL"))
 
 
 def change(draw: Any, run: Run) -> None:
