@@ -97,7 +97,7 @@ class Rivals:
         self.session.sql(f"SET {rng.choice(SETTINGS)}")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", range(2))
 def test_all_want_the_same_names(tmp_path: Path, seed: int) -> None:
     rivals = Rivals(tmp_path, seed)

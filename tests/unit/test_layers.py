@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2] / "src" / "thalweg"
 # Lower layers first; a module may import from its own layer and from those below.
 LAYERS = (
-    ("errors", "version"),
+    ("errors", "once", "version"),
     ("expr",),
     ("model",),
     ("statistics.records",),

@@ -6,12 +6,13 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from typing import IO
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from thalweg.once import cached_property
 
 WIDE = 10_000
 """The width of a line that is not shown on a terminal: nothing is cut or wrapped."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import ceil, floor
 
 import numpy as np
@@ -19,6 +19,7 @@ from thalweg.expr.constants import Constant
 from thalweg.expr.implication import said
 from thalweg.expr.nodes import Expr
 from thalweg.model.query import Chosen
+from thalweg.once import cached_property
 from thalweg.plan.groups import CELL
 
 MOST_VALUES = 1 << 16

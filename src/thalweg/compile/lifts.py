@@ -187,13 +187,23 @@ def contiguous(
 
 def statistics_sql(fragment: Fragment, with_sets: bool = True) -> str:
     """How many rows of `scan` are taken, and about how many distinct values they have: of all that is kept, and of what is counted."""
-    counted = [
-        ", ".join(fragment.columns[i].sql for i in some)
-        for some in (range(len(fragment.columns)), *fragment.counted)
-    ]
-    counts = [f"approx_count_distinct(hash({c}))" if c else "1" for c in counted]
     where = f" WHERE {' AND '.join(found)}" if (found := row_conditions(fragment)) else ""
-    return f"{_with_sets(fragment, with_sets)}SELECT count(*), {', '.join(counts)} FROM scan{where}"
+    return f"{_with_sets(fragment, with_sets)}SELECT {', '.join(_counts(fragment))} FROM scan{where}"
+
+
+def share_sql(fragments: Iterable[Fragment]) -> str:
+    """The same of several fragments that have no query-sets, one after another in one row."""
+    found = []
+    for fragment in fragments:
+        where = " AND ".join(row_conditions(fragment)) or "true"
+        found += [c if c == "1" else f"{c} FILTER (WHERE {where})" for c in _counts(fragment)]
+    return f"SELECT {', '.join(found)} FROM scan"
+
+
+def _counts(fragment: Fragment) -> list[str]:
+    every = tuple(range(len(fragment.columns)))
+    columns = [", ".join(fragment.columns[i].sql for i in some) for some in (every, *fragment.counted)]
+    return ["count(*)", *(f"approx_count_distinct(hash({c}))" if c else "1" for c in columns)]
 
 
 MOST_HEAVY = 16

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, cmp_to_key, lru_cache
+from functools import cmp_to_key, lru_cache
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from thalweg.expr.constants import Constant, above, same
 from thalweg.expr.implication import said
 from thalweg.expr.nodes import Call, Column, Expr, Literal
 from thalweg.model.query import Chosen
+from thalweg.once import cached_property
 from thalweg.plan.pool import TYPE
 
 _TIME = Column("__time", "BIGINT")

@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -25,6 +24,7 @@ from thalweg.explain.svg import picture
 from thalweg.explain.text import plan_text
 from thalweg.model.nesting import RESULT_TIME, all_nested, is_nested
 from thalweg.model.query import Query
+from thalweg.once import cached_property
 from thalweg.optimizer.planner import WindowPlanner
 from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Manifest

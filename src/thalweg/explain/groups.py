@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from thalweg.explain.costs import known_statistics, mode_costs
 from thalweg.explain.model import Expected, NodeView, WindowGroup
@@ -13,6 +12,7 @@ from thalweg.explain.words import call_text
 from thalweg.expr.wording import conjunct, worded
 from thalweg.model.aggregates import part_columns
 from thalweg.model.query import Query
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.steps import StepEstimate
 from thalweg.optimizer.coverage import covered_by, partitioned_by
 from thalweg.optimizer.groups import Kind, cheapest_kinds, grouped

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from thalweg.explain.model import Measured, Times
+from thalweg.once import cached_property
 from thalweg.state.manifest import Manifest
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from thalweg.model.query import Query, QueryInput
 from thalweg.model.windows import Window
+from thalweg.once import cached_property
 from thalweg.optimizer.join_plans import Considered, JoinChoice
 from thalweg.optimizer.traits import Traits
 from thalweg.optimizer.window_graph import WindowCoverageGraph

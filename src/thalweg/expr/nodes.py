@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+
+from thalweg.once import cached_property
 
 NULL = '"NULL"'
 """The type of NULL where nothing gives it another."""

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ from thalweg.generate.arrival import BLOCK, cut, in_arrival_order, in_order
 from thalweg.generate.draws import Bits, Ids, below, bits, unit
 from thalweg.model.stream import Column
 from thalweg.model.windows import SECOND
+from thalweg.once import cached_property
 
 START = 1_700_000_000 * SECOND
 """2023-11-14 22:13:20 UTC, in microseconds."""

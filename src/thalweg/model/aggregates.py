@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 
 from thalweg.expr.nodes import Expr
 from thalweg.model import first_rows
@@ -35,6 +35,7 @@ from thalweg.model.parts import (
 )
 from thalweg.model.query import Aggregate
 from thalweg.model.sketches import counts, distinct_estimate, least, quantile
+from thalweg.once import cached_property
 
 TIME = '"__time"'
 """The event time of a row in microseconds."""

@@ -8,7 +8,6 @@ that give a stream other names still share its state.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from math import gcd
 
 from thalweg.expr.nodes import Expr
@@ -17,6 +16,7 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.running import Running
 from thalweg.model.target import Target
 from thalweg.model.windows import NamedWindow, duration_text
+from thalweg.once import cached_property
 
 RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING, ORDERED, UNITED = (
     "range",

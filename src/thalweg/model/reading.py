@@ -6,11 +6,20 @@ from collections.abc import Iterator
 
 from thalweg.expr.nodes import Column, Expr
 from thalweg.model.query import Query, Term
+from thalweg.once import once
 
 
 def columns_read(query: Query, source: str) -> frozenset[str]:
     """The columns that a query reads of a stream or table, under whatever names it has it."""
-    return frozenset().union(*(_columns(query, n) for n, i in enumerate(query.inputs) if i.source == source))
+    return _by_source(query).get(source, frozenset())
+
+
+@once
+def _by_source(query: Query) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for number, given in enumerate(query.inputs):
+        found[given.source] = found.get(given.source, frozenset()) | _columns(query, number)
+    return found
 
 
 def columns_judged(query: Query, source: str) -> frozenset[str]:

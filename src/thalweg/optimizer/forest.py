@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from thalweg.model.windows import Window
+from thalweg.once import cached_property
 from thalweg.optimizer.coverage import covering_multiplier
 from thalweg.optimizer.units import Scale
 from thalweg.plan.pieces import Pieces, covering

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.model.query import Aggregate, Query
 from thalweg.model.windows import Window
+from thalweg.once import cached_property
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group, group_of

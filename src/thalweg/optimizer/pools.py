@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import isfinite
 from typing import Protocol
 
@@ -17,6 +16,7 @@ from thalweg.compile.evaluations import EVALUATIONS
 from thalweg.compile.retention import needed
 from thalweg.expr.nodes import Expr
 from thalweg.model.query import Chosen, Query
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.sharing import groups_of
 from thalweg.optimizer.join_nodes import first_whole, starts_of
 from thalweg.optimizer.join_plans import JoinChoice
@@ -63,12 +63,13 @@ class Kept:
 @dataclass(frozen=True)
 class Home:
     """Where a pool is computed whose streams are kept in a commons: that, its place, the bits that the pool has there, and what is kept
-    of each input; nothing of tables."""
+    of each input; nothing of tables. `sides` are the fragments that have it, where the pool runs."""
 
     commons: str
     place: int
     room: Room
     kept: tuple[Kept | None, ...]
+    sides: tuple[Fragment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,8 @@ def nodes_of(pool: Pool) -> Plan:
 
 def _common_sides(asked: Query, home: Home) -> tuple[Fragment, ...]:
     """The sides of a pool in a commons: its tables, and of the streams what is kept there for all pools."""
+    if home.sides and None not in home.kept:
+        return home.sides
     own = sides_of(asked, (False,) * len(asked.inputs))
     return tuple(
         s if kept is None else _common(s, kept, home) for s, kept in zip(own, home.kept, strict=True)
@@ -234,6 +237,7 @@ def _home(old: Plan, join: Join) -> Home | None:
         first.place or 0,
         join.room,
         tuple(Kept(s.source, s.columns) if s.common else None for s in sides),
+        tuple(sides),
     )
 
 

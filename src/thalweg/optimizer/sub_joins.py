@@ -154,7 +154,7 @@ def _prefix(plan: Plan, join: Join, inputs: tuple[int, ...], facts: Facts) -> Pr
 def _taken(plan: Plan, join: Join, number: int, facts: Facts) -> float:
     """The part of a stream's rows that any member of a pool takes."""
     side = plan.fragment(join.sides[number])
-    sets = join.room.own(side.sets) if join.room is not None else side.sets
+    sets = join.room.taken(side.sets) if join.room is not None else side.sets
     return union(facts.share(side.source, where) for where in {c.where for c in sets})
 
 

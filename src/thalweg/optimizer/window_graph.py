@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from thalweg.model.windows import Window
+from thalweg.once import cached_property
 from thalweg.optimizer.coverage import Relation
 
 S = Window(1, 1)

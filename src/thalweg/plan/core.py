@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from thalweg.expr.nodes import Expr
 from thalweg.expr.normal import ordered
-from thalweg.model.once import once
 from thalweg.model.query import ColumnRef, Equality, Output, Query, QueryAggregate, Term, joined_name
+from thalweg.once import once
 
 
 @once

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from hashlib import sha256
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from thalweg.model.nesting import is_nested, results_of
 from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
+from thalweg.once import cached_property
 from thalweg.plan.grid import Cut, Pattern, Split
 from thalweg.plan.groups import CELLED, Group
 from thalweg.plan.join_order import Order

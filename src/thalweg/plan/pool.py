@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
-from thalweg.model.once import once
 from thalweg.model.query import (
     PASSING,
     RANGE,
@@ -26,6 +25,7 @@ from thalweg.model.query import (
     Term,
     joined_name,
 )
+from thalweg.once import once
 from thalweg.plan.core import core
 
 SET = "__set"

@@ -20,10 +20,14 @@ class Room:
         """The word that they are in."""
         return self.first // 64
 
-    def own(self, sets: Iterable[Chosen]) -> tuple[Chosen, ...]:
-        """What the members of the pool take, by the bits that they have in it."""
+    def taken(self, sets: Iterable[Chosen]) -> list[Chosen]:
+        """What the members of the pool take, by the bits that they have in the commons."""
         bits = range(self.first, self.first + self.size)
-        return tuple(replace(c, bit=c.bit - self.first) for c in sets if c.bit in bits)
+        return [c for c in sets if c.bit in bits]
+
+    def own(self, sets: Iterable[Chosen]) -> tuple[Chosen, ...]:
+        """The same by the bits that they have in the pool."""
+        return tuple(replace(c, bit=c.bit - self.first) for c in self.taken(sets))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from thalweg.model.once import once
 from thalweg.model.query import Query
+from thalweg.once import once
 from thalweg.plan.join_order import inputs_met
 from thalweg.plan.nodes import COUNTED, Fragment, Join, Plan
 from thalweg.plan.sides import JoinPart, join_parts

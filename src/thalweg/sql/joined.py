@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from sqlglot import exp
 
 from thalweg.expr.nodes import Column, Expr
 from thalweg.expr.typing import Typing
 from thalweg.model.query import ANTI, FULL, LEFT, SEMI, ColumnRef, Term, joined_name
+from thalweg.once import cached_property
 from thalweg.sql.attaching import Kinds
 from thalweg.sql.builder import Builder
 from thalweg.sql.inputs import Input

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+
+from thalweg.once import cached_property
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from math import prod
 
@@ -15,6 +15,7 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
+from thalweg.once import cached_property, once
 from thalweg.plan.codec import dumps
 from thalweg.plan.core import core
 from thalweg.plan.groups import Group, group_of, in_order
@@ -315,9 +316,9 @@ def _chosen_by(side: str) -> tuple[str, str]:
     return source, where
 
 
-@lru_cache(maxsize=4096)
+@once
 def _sides_to_sample(query: Query) -> tuple[tuple[str, Fragment], ...]:
-    """What one query asks of a sample, by name. Of hundreds of queries few are new when a workload is planned."""
+    """What one query asks of a sample, by name."""
     if query.windows:
         sides: tuple[Fragment, ...] = (group_side(group_of(query)),)
     else:
@@ -325,6 +326,7 @@ def _sides_to_sample(query: Query) -> tuple[tuple[str, Fragment], ...]:
     return tuple((json.dumps(side_names(s)), s) for s in sides)
 
 
+@once
 def side_names(side: Fragment) -> tuple[str, ...]:
     """A side as keys of statistics, one for each set of columns that is counted."""
     return tuple(side_name(side, some) for some in side.counted)
@@ -339,7 +341,7 @@ def _together(where: Iterable[Expr]) -> str:
     return " AND ".join(c.sql for c in where)
 
 
-@lru_cache(maxsize=4096)
+@once
 def join_name(query: Query) -> str:
     """A join as a key of statistics, whoever asks for it."""
     return f"join|{sha256(dumps(core(query)).encode()).hexdigest()[:32]}"
@@ -353,6 +355,11 @@ def plan_name(query: Query, early: Iterable[bool], evaluate: str, method: str) -
 def side_name(side: Fragment, equated: tuple[int, ...] | None = None) -> str:
     """A side as a key of statistics, whatever plan it is of."""
     columns = side.counted[0] if equated is None else equated
-    return json.dumps(
-        [side.source, side.pool or _together(side.where), [c.sql for c in side.columns], columns]
-    )
+    return f"{_named_by(side)}{json.dumps(columns)}]"
+
+
+@once
+def _named_by(side: Fragment) -> str:
+    """What is the same in all names of a side."""
+    given = json.dumps([side.source, side.pool or _together(side.where), [c.sql for c in side.columns]])
+    return f"{given[:-1]}, "

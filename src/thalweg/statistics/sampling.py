@@ -5,9 +5,9 @@ kept: DuckDB reads a few for every count, and only counts and times leave it.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from threading import Timer
@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from thalweg.compile.lifts import heavy_sql, statistics_sql
+from thalweg.compile.lifts import heavy_sql, share_sql
 from thalweg.connectors.files import FILES, first_files, newest_file
 from thalweg.connectors.reading.footers import check_footers
 from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
@@ -46,9 +46,10 @@ Stamp = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Look:
-    """What the first file says: rows per second of a stream or rows of a table, microseconds of event time in it where all of it
-    is known, and of each side as in `Seen`, with the values that are frequent."""
+    """What the first file says, by so many rows that were looked at: rows per second of a stream or rows of a table, microseconds of event
+    time in it where all of it is known, and of each side as in `Seen`, with the values that are frequent."""
 
+    looked_at: int
     rows: float | None
     span: float | None
     sides: tuple[tuple[str, tuple[tuple[float, float, float], Heavy]], ...]
@@ -128,8 +129,8 @@ def _look(
     missing = tuple(s for s in sides if any(name not in seen for name in side_names(s)))
     if known is not None and not missing:
         return known
-    found = _new_look(source, missing, reads, files)
-    whole = Look(found.rows, found.span, (*seen.items(), *found.sides))
+    found = _new_look(source, missing, reads, files, known)
+    whole = replace(found, sides=(*seen.items(), *found.sides))
     _LOOKS[key] = whole
     while len(_LOOKS) > MOST_LOOKS:
         _LOOKS.pop(next(iter(_LOOKS)), None)
@@ -142,21 +143,37 @@ _LOOKS: dict[tuple[Stream | Relation, tuple[Stamp, ...]], Look] = {}
 
 
 def _new_look(
-    source: Stream | Relation, sides: tuple[Fragment, ...], reads: frozenset[str], files: tuple[Stamp, ...]
+    source: Stream | Relation,
+    sides: tuple[Fragment, ...],
+    reads: frozenset[str],
+    files: tuple[Stamp, ...],
+    known: Look | None,
 ) -> Look:
+    """A look at more sides, after one that is known."""
     paths, end = [path for path, _, _ in files], monotonic() + SECONDS / 2
     with _limited(paths) as con:
         con.execute(
             f"CREATE OR REPLACE TEMP VIEW scan AS {_rows_sql(source, paths[0], reads)} LIMIT {ROWS}"
         ).fetchall()
-        total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
-        if isinstance(source, Relation):
-            known, span = _table_rows(source, paths, total), None
-        else:
-            known, span = _pace(source, paths[0], total, low, top)
-        whole = isinstance(source, Relation) and known == total
-        counted = (_counted(con, s, total, whole) for s in sides if total and monotonic() < end)
-        return Look(known, span, tuple(one for found in counted for one in found))
+        found = replace(known, sides=()) if known is not None else _first_look(con, source, paths)
+        if not (total := found.looked_at):
+            return found
+        whole = isinstance(source, Relation) and found.rows == total
+        parts = (sides[n : n + TOGETHER] for n in range(0, len(sides), TOGETHER))
+        counted = (_counted(con, some, total, whole) for some in parts if monotonic() < end)
+        return replace(found, sides=tuple(one for found in counted for one in found))
+
+
+TOGETHER = 16
+"""Sides that are counted in one statement."""
+
+
+def _first_look(con: Any, source: Stream | Relation, paths: list[str]) -> Look:
+    """What is there, without a look at sides."""
+    total, low, top = con.execute(f"SELECT count(*), min({TIME}), max({TIME}) FROM scan").fetchall()[0]
+    if isinstance(source, Relation):
+        return Look(total, _table_rows(source, paths, total), None, ())
+    return Look(total, *_pace(source, paths[0], total, low, top), ())
 
 
 @contextmanager
@@ -223,12 +240,24 @@ def _table_rows(relation: Relation, paths: list[str], rows: int) -> float | None
 
 
 def _counted(
-    con: Any, side: Fragment, rows: int, whole: bool
+    con: Any, sides: Sequence[Fragment], rows: int, whole: bool
 ) -> list[tuple[str, tuple[tuple[float, float, float], Heavy]]]:
-    """The share of rows that a side takes and its distinct values, those of all rows or as they are measured of a batch, and the values
+    """The share of rows that each side takes and its distinct values, those of all rows or as they are measured of a batch, and the values
     that are frequent: of each set of columns that is counted."""
-    given = {} if side.static else {"frontier": LOWEST}
-    chosen, values, *keys = con.execute(statistics_sql(side), given).fetchall()[0]
+    given = {} if sides[0].static else {"frontier": LOWEST}
+    figures = iter(con.execute(share_sql(sides), given).fetchall()[0])
+    counts = [[next(figures) for _ in range(2 + len(side.counted))] for side in sides]
+    return [
+        one
+        for side, own in zip(sides, counts, strict=True)
+        for one in _of_side(con, side, own, rows, whole, given)
+    ]
+
+
+def _of_side(
+    con: Any, side: Fragment, figures: Sequence[int], rows: int, whole: bool, given: Mapping[str, int]
+) -> list[tuple[str, tuple[tuple[float, float, float], Heavy]]]:
+    chosen, values, *keys = figures
     found = []
     for some, count in zip(side.counted, keys, strict=True):
         frequent = con.execute(heavy_sql(side, some, rows), given).fetchall() if some else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from thalweg.compile.windows import EmissionStep, WindowCrew, bundled, emission_
 from thalweg.connectors.shared import Part
 from thalweg.engine.task import Task
 from thalweg.model.query import Query, QueryInput
+from thalweg.once import cached_property
 from thalweg.plan.core import core
 from thalweg.plan.graph import cut_anew
 from thalweg.plan.grid import Split

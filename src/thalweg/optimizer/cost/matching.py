@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
+from thalweg.once import cached_property
 from thalweg.statistics.records import Values
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from math import prod
 
 from thalweg.model.query import Equality, Query
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.matching import Matching, evened
 from thalweg.optimizer.cost.orders import Path, cheapest_path

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 from thalweg.model.aggregates import PartColumn
 from thalweg.model.query import Query
+from thalweg.once import cached_property
 from thalweg.plan.sides import JoinPart, join_parts, side_columns
 
 NUMBER = 8.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.edges import Edges, Vertex
 from thalweg.optimizer.forest import Forest
 
