@@ -28,7 +28,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 DRIVER, JVM, TASKS, ALL = "driver: ", "JVM", "tasks", "all"
 
 
-def spent(ended: Mapping[str, float]) -> Counter[str]:
+def spent(ended: Counter[str]) -> Counter[str]:
     """Milliseconds of processor time so far: of the threads of this process, those that ended too, of the JVM and of the tasks."""
     found = Counter({f"{DRIVER}{name}": ms for name, ms in ended.items()})
     for thread in threading.enumerate():
@@ -37,9 +37,8 @@ def spent(ended: Mapping[str, float]) -> Counter[str]:
     for pid in parents:
         if _is_below(pid, parents):
             stat = Path(f"/proc/{pid}/stat")
-            found[JVM if "java" in _name(pid) else TASKS] += _of(stat, 11) + (
-                0 if "java" in _name(pid) else _of(stat, 13)
-            )
+            is_jvm = "java" in _name(pid)
+            found[JVM if is_jvm else TASKS] += _of(stat, 11) + (0 if is_jvm else _of(stat, 13))
     found[ALL] = sum(found.values())
     return found
 
@@ -56,9 +55,8 @@ def _fields(stat: Path) -> list[str]:
         return []
 
 
-def _of(stat: Path, first: int) -> float:
-    fields = _fields(stat)
-    return sum(map(int, fields[first : first + 2])) * 1000 / TICKS if fields else 0.0
+def _of(stat: Path, first: int) -> int:
+    return sum(map(int, _fields(stat)[first : first + 2])) * 1000 // TICKS
 
 
 def _parent(pid: int) -> int:
@@ -90,7 +88,7 @@ def counted() -> Iterator[Counter[str]]:
         try:
             real(self)
         finally:
-            ended[self._name] += thread_time() * 1000
+            ended[self._name] += round(thread_time() * 1000)
 
     Beside._run = run  # type: ignore[method-assign]
     try:
@@ -99,23 +97,24 @@ def counted() -> Iterator[Counter[str]]:
         Beside._run = real  # type: ignore[method-assign]
 
 
-def batches(at: Site, number: int, pairs: int, ended: Mapping[str, float]) -> Counter[str]:
+def batches(at: Site, number: int, pairs: int, ended: Counter[str]) -> Counter[str]:
     """Processor milliseconds a batch, with so many queries dropped and as many created while each runs."""
     before, first = spent(ended), at.batches
     for _ in range(number):
         at.put()
-        changer = threading.Thread(target=_change, args=(at, pairs), name="changer")
+        changer = threading.Thread(target=_change, args=(at, pairs, ended), name="changer")
         changer.start()
         at.taken()
         changer.join()
     after, count = spent(ended), at.batches - first
-    return Counter({name: (after[name] - before[name]) / count for name in after})
+    return Counter({name: (after[name] - before[name]) // count for name in after})
 
 
-def _change(at: Site, pairs: int) -> None:
+def _change(at: Site, pairs: int, ended: Counter[str]) -> None:
     for _ in range(pairs):
         at.drop()
         at.create()
+    ended["changer"] += round(thread_time() * 1000)
 
 
 def main(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from thalweg.expr.nested import paths_of
 from thalweg.expr.nodes import Expr
 from thalweg.expr.python import functions_in
+from thalweg.once import cached_property
 
 FILE_FORMATS = ("parquet", "csv", "json")
 MOMENT = "__moment"

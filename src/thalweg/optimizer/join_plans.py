@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 
 from thalweg.compile.evaluations import EVALUATIONS, Evaluation
 from thalweg.model.query import Query
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.early_aggregation import plan_name
 from thalweg.optimizer.cost.join_engine import Estimate

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 
 from thalweg.model.query import Query
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.bounds import either, least_partners
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, Held, held_of

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from thalweg.compile.evaluations.base import KEPT, SHOWN, Evaluation, Meetings, Moment, Step, Work
 from thalweg.expr.nodes import Expr
@@ -16,6 +15,7 @@ from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
 from thalweg.model.query import Aggregate, Query, joined_name
 from thalweg.model.running import LEAD, ROWS, Running, RunningCall
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.ranges import LOWEST, Frontiers, Range

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 from thalweg.model.query import Query
+from thalweg.once import cached_property
 from thalweg.optimizer.cost.calibration import JoinConstants
 from thalweg.optimizer.cost.join_engine import Held
 from thalweg.optimizer.cost.matching import least_share
