@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 
 from thalweg.api.changes import asks_same
@@ -20,7 +20,13 @@ from thalweg.api.checks import (
     check_ttl,
 )
 from thalweg.api.creations import Creations
-from thalweg.api.declaring import absolute, bound_again, check_uncalled, query_of, with_views_bound
+from thalweg.api.declaring import (
+    absolute,
+    bound_again,
+    check_uncalled,
+    query_of,
+    with_views_bound,
+)
 from thalweg.api.past import Past
 from thalweg.api.places import Places, check_results, check_rows_beside
 from thalweg.api.remembering import (
@@ -30,6 +36,7 @@ from thalweg.api.remembering import (
     STREAM,
     TABLE,
     VIEW,
+    as_it_was,
     catalog_of,
     check_fitting,
     recorded_of,
@@ -51,9 +58,7 @@ from thalweg.optimizer.planner import planner_for
 from thalweg.sql import statements as st
 from thalweg.sql.views import check_view, functions_named, view_of
 from thalweg.state.changelog import Changelog
-from thalweg.state.directory import PRIVATE
-from thalweg.state.local import LocalStore
-from thalweg.state.store import Taken
+from thalweg.state.functions import FunctionFiles
 from thalweg.state.together import Done, Together
 
 
@@ -74,7 +79,7 @@ class Declarations:
         self._stood = self.catalog
         self._creations = Creations(self._given)
         self._together = Together(self._write)
-        self._files: dict[str, bytes] = {}
+        self._files = FunctionFiles()
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -143,7 +148,7 @@ class Declarations:
 
     def _record(self, catalog: Catalog, lasting: frozenset[str], workload: Workload) -> None:
         self._running.directory.guard()
-        self._write_functions()
+        self._files.write(self._running.directory.functions, catalog.config.durable)
         self._changelog.store.durable = catalog.config.durable
         places = {name: workload.outputs[name] for name in catalog.queries}
         self._changelog.append(recorded_of(catalog, places, lasting))
@@ -169,6 +174,14 @@ class Declarations:
         with self.changing():
             self._running.check_sound()
             before = self.catalog
+            altered = before.streams.get(stream.name)
+            if (
+                altered is not None
+                and self._is_remembered(STREAM, stream.name)
+                and altered.goes_on_as(stream)
+            ):
+                source = replace(source, stream=altered)  # type: ignore[type-var]
+                stream = altered
             if self._is_remembered(STREAM, stream.name):
                 before = replace(
                     before, streams={n: s for n, s in before.streams.items() if n != stream.name}
@@ -180,6 +193,16 @@ class Declarations:
             self._running.add_source(source)
             self.become(catalog, thing(STREAM, stream.name))
         return stream
+
+    def more_columns(self, stream: Stream) -> None:
+        """A stream with columns beside those that it has. Queries that read it go on as they are."""
+        with self.changing():
+            self._running.check_sound()
+            catalog = replace(self.catalog, streams={**self.catalog.streams, stream.name: stream})
+            over = [v for v in catalog.views.values() if stream.name in v.reads]
+            catalog = with_views_bound(catalog, over, f"reads {stream.name}")
+            self._running.read_anew(stream)
+            self.become(catalog, thing(STREAM, stream.name))
 
     def relation(self, relation: Relation) -> Relation:
         """One more static table."""
@@ -201,21 +224,11 @@ class Declarations:
             catalog = before.with_function(function, replaces or again)
             kept = catalog.functions[function.name]
             if kept is function:
-                self._files[function.digest] = data
+                self._files.waiting[function.digest] = data
             users = [v for v in catalog.views.values() if function.name.lower() in functions_named(v.text)]
             catalog = with_views_bound(catalog, users, f"calls {function.name}")
             self.become(catalog, thing(FUNCTION, function.name))
         return kept
-
-    def _write_functions(self) -> None:
-        """The files of functions that were declared, once there is a directory: they are there before anything says that they are."""
-        store = LocalStore(self._running.directory.functions)
-        store.durable = self.catalog.config.durable
-        for digest, data in list(self._files.items()):
-            store.root.mkdir(exist_ok=True, mode=PRIVATE)
-            with suppress(Taken):
-                store.put(digest, data)
-            del self._files[digest]
 
     def view(self, statement: st.CreateView) -> View:
         """One more view, or one in the place of another; queries that were created over that go on as they are."""
@@ -246,6 +259,8 @@ class Declarations:
                 history=statement.history,
                 ttl=statement.ttl,
             )
+            before = self._remembered.get(query.name) if self._is_remembered(QUERY, query.name) else None
+            query = as_it_was(self.catalog, before, statement.select, query)
             check_ttl(query)
             if statement.history is not None:
                 check_history(self.catalog, query, self._past.ran() if self._is_open else {}, statement.way)

@@ -34,6 +34,12 @@ def _execute(session: Session, statement: st.Statement) -> Outcome:
         case st.CreateStream():
             stream = stream_bound(statement, session.catalog.functions)
             return Declared("stream", declared.stream(declared_source(stream, session.directory.inbox)).name)
+        case st.AlterStream(name):
+            known(name, session.catalog.streams, "stream")
+            declared.more_columns(
+                stream_bound(statement.of(session.catalog.streams[name]), session.catalog.functions)
+            )
+            return Declared("stream", name)
         case st.CreateTable(relation):
             return Declared("table", declared.relation(relation).name)
         case st.CreateView():

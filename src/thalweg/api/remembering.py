@@ -14,7 +14,7 @@ from thalweg.model.query import Query
 from thalweg.model.recorded import Recorded
 from thalweg.model.settings import Config, with_setting
 from thalweg.model.stream import Stream
-from thalweg.sql.statements import parse_select
+from thalweg.sql.statements import ParsedSelect, parse_select
 from thalweg.sql.views import functions_named, views_read
 
 QUERY, STREAM, TABLE, VIEW, FUNCTION, SETTING = "query", "stream", "table", "view", "function", "setting"
@@ -147,3 +147,20 @@ def _check_same(catalog: Catalog, query: Query) -> None:
         raise UsageError(
             f"query {query.name} of an earlier run would ask something else by what is declared now", hint
         )
+
+
+def as_it_was(catalog: Catalog, before: Query | None, select: ParsedSelect, query: Query) -> Query:
+    """A query that a script says again: that from before its streams got more columns, for which `*` stands by now, too."""
+    if before is None or asks_same(before, query) or select.sql != before.text:
+        return query
+    fewer = {
+        n: replace(s, columns=tuple(c for c in s.columns if not c.optional))
+        for n, s in catalog.streams.items()
+    }
+    try:
+        found = query_of(replace(catalog, streams=fewer), select, before.name)
+    except ThalwegError:
+        return query
+    if not asks_same(found, before):
+        return query
+    return replace(before, into=query.into, history=query.history, ttl=query.ttl)

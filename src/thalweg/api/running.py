@@ -158,6 +158,10 @@ class Running:
         if self.is_active:
             source.begin(whole=False)
 
+    def read_anew(self, stream: Stream) -> None:
+        """Read a stream with other columns from where it was read."""
+        self.sources[stream.name] = replace(self.sources[stream.name], stream=stream)  # type: ignore[type-var]
+
     def _chunks(self, streams: Streams) -> Any:
         """All streams as one DataFrame of chunks, in a session of Spark that is only for it."""
         spark = own_session(self._spark)

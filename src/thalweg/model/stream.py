@@ -22,12 +22,14 @@ PUSH = "push"
 @dataclass(frozen=True)
 class Column:
     """A named, typed column. Types are DuckDB's names: BIGINT, DOUBLE, DECIMAL(10,2), VARCHAR, TIMESTAMP, ... With a `value` it is computed
-    of others as rows are read; with a `path` it is a field of a struct, which is read apart."""
+    of others as rows are read; with a `path` it is a field of a struct, which is read apart. One that is `optional` is NULL in files that
+    have not got it."""
 
     name: str
     type: str
     value: Expr | None = None
     path: tuple[str, ...] = ()
+    optional: bool = False
 
 
 def fields_in(column: Column) -> Iterator[Column]:
@@ -103,6 +105,13 @@ class Stream:
         values = {c.name: c.value for c in self.computed}
         found = ((v.columns if (v := values.get(n)) is not None else {n}) for n in names)
         return frozenset().union(*found)
+
+    def goes_on_as(self, other: Stream) -> bool:
+        """Whether this is another stream with more columns, that files need not have or that are computed."""
+        own = {c.name for c in other.columns}
+        more = tuple(c for c in self.columns if c.name not in own)
+        fewer = replace(self, columns=tuple(c for c in self.columns if c.name in own))
+        return fewer == other and all(c.optional or c.value is not None for c in more)
 
     @property
     def types(self) -> dict[str, str]:

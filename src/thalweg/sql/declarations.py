@@ -64,13 +64,15 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True)
 class ColumnSyntax:
-    """A column as declared; the type of one that is computed follows from its value, which is `written` so."""
+    """A column as declared; the type of one that is computed follows from its value, which is `written` so. One that is `optional` need
+    not be in every file."""
 
     name: str
     type: str
     span: Span
     value: exp.Expr | None = None
     written: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Declaration:
 
 def stream(source: Source, declared: Declaration) -> Stream:
     """The stream that CREATE STREAM declares."""
-    columns = _columns(source, declared)
+    columns = declared_columns(source, declared)
     given = _options(source, declared, STREAM_OPTIONS)
     format_ = given.format(*FILE_FORMATS, PUSH)
     _check_nested(source, declared, format_)
@@ -139,7 +141,7 @@ def relation(source: Source, declared: Declaration) -> Relation:
         if column.value is not None:
             hint = "compute it in a query or a view"
             raise source.error(f"column {column.name} of a table can't be computed", column.span, hint)
-    columns = _columns(source, declared)
+    columns = declared_columns(source, declared)
     given = _options(source, declared, TABLE_OPTIONS)
     format_ = given.format(*FILE_FORMATS)
     _check_nested(source, declared, format_)
@@ -227,7 +229,8 @@ def _options(source: Source, declared: Declaration, known: tuple[str, ...]) -> _
     return _Options(source, declared, by_key)
 
 
-def _columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
+def declared_columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
+    """The columns of a declaration, of which each must have a name of its own."""
     seen: set[str] = set()
     for column in declared.columns:
         low = column.name.lower()
@@ -244,7 +247,7 @@ def _columns(source: Source, declared: Declaration) -> tuple[Column, ...]:
         ):
             message = f"column {found.name} is named as a field of column {held.name}"
             raise source.error(message, held.span, "rename one of them")
-    return tuple(Column(c.name, c.type) for c in declared.columns)
+    return tuple(Column(c.name, c.type, optional=c.optional) for c in declared.columns)
 
 
 def _check_nested(source: Source, declared: Declaration, format_: str) -> None:

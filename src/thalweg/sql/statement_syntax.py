@@ -48,6 +48,7 @@ EXAMPLES = {
     ("SELECT",): _QUERY,
     ("FROM",): _QUERY,
     ("WITH",): _QUERY,
+    ("ALTER", "STREAM"): "ALTER STREAM bid ADD COLUMN channel STRING",
     ("ALTER",): f"ALTER {_TOP}",
     ("DROP",): "DROP QUERY top",
     ("EXPLAIN",): "EXPLAIN QUERY top",
@@ -65,6 +66,15 @@ class CreateSyntax:
     """CREATE STREAM or TABLE."""
 
     declaration: Declaration
+    span: Span
+
+
+@dataclass(frozen=True)
+class AlterSyntax:
+    """ALTER STREAM name ADD COLUMN."""
+
+    name: str
+    columns: tuple[ColumnSyntax, ...]
     span: Span
 
 
@@ -127,7 +137,9 @@ class SetOption:
     span: Span = field(default=(0, 0), compare=False)
 
 
-StatementSyntax = CreateSyntax | QuerySyntax | ViewSyntax | Drop | ExplainSyntax | Show | SetOption
+StatementSyntax = (
+    CreateSyntax | AlterSyntax | QuerySyntax | ViewSyntax | Drop | ExplainSyntax | Show | SetOption
+)
 
 
 class StatementParser(ThalwegParser):
@@ -183,7 +195,8 @@ class StatementParser(ThalwegParser):
         if self._match_text_seq("CREATE"):
             return self._read_create(span)
         if self._match_text_seq("ALTER"):
-            self._word(("QUERY",))
+            if self._word(("QUERY", "STREAM")) == "STREAM":
+                return self._more_columns(span)
             return self._named_query(span, "ALTER")
         if self._match_text_seq("DROP"):
             kind = self._word(("QUERY", "STREAM", "TABLE", "VIEW", "FUNCTION"))
@@ -219,6 +232,13 @@ class StatementParser(ThalwegParser):
         if kind != "QUERY":
             return CreateSyntax(self._declaration(kind), span)
         return self._named_query(span, "CREATE")
+
+    def _more_columns(self, span: Span) -> AlterSyntax:
+        name = self._name("stream")
+        self._word(("ADD",))
+        if self._word(("COLUMN", "COLUMNS")) == "COLUMN":
+            return AlterSyntax(name, (self._column(),), span)
+        return AlterSyntax(name, self._list(self._column), span)
 
     def _view(self, span: Span, replaces: bool) -> ViewSyntax:
         first = self._curr
@@ -286,7 +306,9 @@ class StatementParser(ThalwegParser):
         name = self._part("the name of a column")
         place = (token.start, token.end + 1)
         if not self._match(TokenType.ALIAS):
-            return ColumnSyntax(name, self.parse_type(), place)
+            type_ = self.parse_type()
+            optional = self._match_text_seq("DEFAULT", "NULL")
+            return ColumnSyntax(name, type_, place, optional=bool(optional))
         first = self._curr
         value = self._parse_disjunction()
         if value is None:

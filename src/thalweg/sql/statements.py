@@ -17,11 +17,13 @@ from thalweg.sql.declarations import ColumnSyntax, Declaration
 from thalweg.sql.dialect import Thalweg
 from thalweg.sql.history import query_options
 from thalweg.sql.inputs import MOST_INPUTS
+from thalweg.sql.more_columns import added
 from thalweg.sql.nodes import Misparse
 from thalweg.sql.source import Source, Span
 from thalweg.sql.statement_syntax import (
     NAME,
     NAME_HINT,
+    AlterSyntax,
     CreateSyntax,
     Drop,
     ExplainSyntax,
@@ -34,8 +36,8 @@ from thalweg.sql.statement_syntax import (
 )
 
 __all__ = [
-    "CreateQuery", "CreateStream", "CreateTable", "CreateView", "Drop", "Explain", "ParsedSelect", "SetOption", "Show", "Statement",
-    "parse_script",
+    "AlterStream", "CreateQuery", "CreateStream", "CreateTable", "CreateView", "Drop", "Explain", "ParsedSelect", "SetOption", "Show",
+    "Statement", "parse_script",
 ]  # fmt: skip
 
 
@@ -70,6 +72,21 @@ class CreateStream:
     stream: Stream
     source: Source = field(default=Source(""), compare=False)
     computed: tuple[ColumnSyntax, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlterStream:
+    """ALTER STREAM name ADD COLUMN, for the stream as it is by then."""
+
+    name: str
+    columns: tuple[ColumnSyntax, ...]
+    source: Source = field(default=Source(""), compare=False)
+    span: Span = field(default=(0, 0), compare=False)
+
+    def of(self, stream: Stream) -> CreateStream:
+        """The declaration that a stream has with the columns."""
+        computed = tuple(c for c in self.columns if c.value is not None)
+        return CreateStream(added(self.source, stream, self.columns, self.span), self.source, computed)
 
 
 @dataclass(frozen=True)
@@ -115,7 +132,9 @@ class Explain:
     text: str
 
 
-Statement = CreateStream | CreateTable | CreateView | CreateQuery | Explain | Drop | Show | SetOption
+Statement = (
+    CreateStream | AlterStream | CreateTable | CreateView | CreateQuery | Explain | Drop | Show | SetOption
+)
 
 
 def parse_script(
@@ -257,6 +276,8 @@ def _statement(source: Source, syntax: StatementSyntax) -> Statement:
                 computed = tuple(c for c in declaration.columns if c.value is not None)
                 return CreateStream(declarations.stream(source, declaration), source, computed)
             return CreateTable(declarations.relation(source, declaration))
+        case AlterSyntax(name, columns, span):
+            return AlterStream(name, columns, source, span)
         case QuerySyntax():
             return _create_query(source, syntax)
         case ViewSyntax(name, node, replaces):

@@ -69,7 +69,10 @@ def _read_parquet(source: Source, kinds: Sequence[str], paths: Sequence[str]) ->
     read = f"read_parquet({listed(paths)}, hive_partitioning = false)"
     fine = [c for c, kind in zip(source.columns, kinds, strict=True) if "timestamp[ns" in kind]
     floors = ", ".join(f"{made(place_sql(c), c.type, _cut)} AS {identifier(c.name)}" for c in fine)
-    return f"(SELECT * REPLACE ({floors}) FROM {read})" if floors else read
+    missing = [c for c, kind in zip(source.columns, kinds, strict=True) if c.optional and not kind]
+    nulls = "".join(f", CAST(NULL AS {c.type}) AS {identifier(c.name)}" for c in missing)
+    replaced = f" REPLACE ({floors})" if floors else ""
+    return f"(SELECT *{replaced}{nulls} FROM {read})" if replaced or nulls else read
 
 
 def _cut(value: str, type_: str) -> str:
@@ -103,6 +106,8 @@ def check_schema(source: Source, path: str) -> None:
 
 def misfitting(column: Column, actual: pa.DataType | None) -> str:
     """Why a type does not fit a declared column, or that there is none; nothing where it fits."""
+    if actual is None and column.optional:
+        return ""
     if actual is None:
         return f"it has no column {column.name}"
     declared = spark_type(column.type) if is_nested(column.type) else column.type

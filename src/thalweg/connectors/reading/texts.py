@@ -80,7 +80,9 @@ def csv_sql(source: Source, paths: Sequence[str], more: str = "") -> str:
     for path in paths:
         kinds.setdefault(header_of(source, path), []).append(path)
     read = [
-        _read_csv(source, dialect, same, list(_placed(source, names, same[0])), more)
+        _completed(
+            source, _read_csv(source, dialect, same, list(_placed(source, names, same[0])), more), names
+        )
         for names, same in kinds.items()
     ]
     columns = ", ".join(identifier(c.name) for c in source.columns)
@@ -89,6 +91,14 @@ def csv_sql(source: Source, paths: Sequence[str], more: str = "") -> str:
         if len(read) > 1
         else read[0]
     )
+
+
+def _completed(source: Source, read: str, names: Sequence[str]) -> str:
+    """What reads files, with NULL for the columns that these may lack, and do."""
+    found = {name.strip().lower() for name in names}
+    missing = [c for c in source.columns if c.optional and c.name.lower() not in found]
+    nulls = "".join(f", CAST(NULL AS {_type(source, c)}) AS {identifier(c.name)}" for c in missing)
+    return f"(SELECT *{nulls} FROM {read})" if nulls else read
 
 
 def check_header(source: Source, path: str) -> None:
@@ -160,7 +170,7 @@ def _placed(source: Source, names: Sequence[str], path: str) -> Iterator[tuple[s
     found = [name.strip().lower() for name in names]
     declared = {c.name.lower(): c for c in source.columns}
     for name, column in declared.items():
-        if found.count(name) != 1:
+        if found.count(name) != 1 and not (column.optional and name not in found):
             raise bad_file(
                 source, path, f"it has {'no' if name not in found else 'more than one'} column {column.name}"
             )

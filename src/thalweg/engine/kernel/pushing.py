@@ -91,6 +91,9 @@ def _from_table(stream: Stream, table: pa.Table, folder: Path) -> pa.Table:
     for column in stream.columns:
         if why := misfitting(column, types.get(column.name.lower())):
             raise BadRows(f"stream {stream.name}: {why}")
+    for column in (c for c in stream.columns if c.name.lower() not in places):
+        places[column.name.lower()] = table.num_columns
+        table = table.append_column(column.name, pa.nulls(table.num_rows, arrow_type(column.type)))
     chosen = table.select([places[c.name.lower()] for c in stream.columns])
     chosen = chosen.rename_columns([c.name for c in stream.columns])
     if all(_is_plain(f.type, arrow_type(c.type)) for f, c in zip(chosen.schema, stream.columns, strict=True)):
