@@ -184,11 +184,24 @@ class _Calls:
 
     def _called(self, node: exp.Window) -> Expr:
         """The column of what a call gives."""
+        self._check_function(node)
         self._check_order(node)
         call, type_ = self._call(node)
         if call not in self.found:
             self.found.append(call)
         return Column(f"o{self.found.index(call)}", type_)
+
+    def _check_function(self, node: exp.Window) -> None:
+        """What is called is an aggregate, or one of the few other functions."""
+        source, inner = self.rows.source, node.this
+        if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
+            raise source.at(
+                node, "IGNORE NULLS with OVER is not supported", "leave rows with NULL out in WHERE"
+            )
+        if _name(inner) not in (LAG, LEAD) and not _is_row_number(inner) and not is_aggregate(inner):
+            raise source.at(
+                node, f"{source.written(inner)} OVER is not supported", f"with OVER there are {FUNCTIONS}"
+            )
 
     def _check_order(self, node: exp.Window) -> None:
         """All calls have the rows of one key in the order of event time."""
@@ -244,19 +257,10 @@ class _Calls:
 
     def _call(self, node: exp.Window) -> tuple[RunningCall, str]:
         source, inner = self.rows.source, node.this
-        if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
-            raise source.at(
-                node, "IGNORE NULLS with OVER is not supported", "leave rows with NULL out in WHERE"
-            )
-        name = inner.name.upper() if isinstance(inner, exp.Anonymous) else ""
-        if name in (LAG, LEAD):
+        if (name := _name(inner)) in (LAG, LEAD):
             return self._neighbour(node, name)
-        if name == "ROW_NUMBER" and not inner.expressions:
+        if _is_row_number(inner):
             return RunningCall(Aggregate("COUNT_ROWS"), Frame(ROWS)), "BIGINT"
-        if not is_aggregate(inner):
-            raise source.at(
-                node, f"{source.written(inner)} OVER is not supported", f"with OVER there are {FUNCTIONS}"
-            )
         if node.args.get("spec") is None and self.ties:
             hint = "write ROWS UNBOUNDED PRECEDING, or leave the second ORDER BY out"
             raise source.at(node, "without a frame rows go by the event time alone", hint)
@@ -297,3 +301,12 @@ class _Calls:
             given.append(other if other.type == value.type else Cast(other, value.type))
         call = Aggregate(name, tuple(map(self.rows.bare, given)))
         return RunningCall(call, Frame(ROWS, count)), value.type
+
+
+def _name(called: exp.Expr) -> str:
+    """The name of a function that the grammar knows nothing of."""
+    return called.name.upper() if isinstance(called, exp.Anonymous) else ""
+
+
+def _is_row_number(called: exp.Expr) -> bool:
+    return _name(called) == "ROW_NUMBER" and not called.expressions

@@ -274,10 +274,10 @@ BAD = [
         "write",
     ),
     ("CREATE QUERY q AS SHOW PLAN", "expected SELECT, not SHOW", "SHOW", None),
-    ("DROP q", "expected QUERY or STREAM or TABLE or VIEW, not q", "q", "write one of"),
+    ("DROP q", "expected QUERY or STREAM or TABLE or VIEW or FUNCTION, not q", "q", "write one of"),
     (
         "SHOW QUERYS",
-        "expected QUERIES or STREAMS or VIEWS or PLAN or STATISTICS or CHANGES, not QUERYS",
+        "expected QUERIES or STREAMS or VIEWS or FUNCTIONS or PLAN or STATISTICS or CHANGES, not QUERYS",
         "QUERYS",
         "did you mean QUERIES?",
     ),

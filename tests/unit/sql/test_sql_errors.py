@@ -149,7 +149,7 @@ BAD = [
     (f"SELECT (SELECT 1) FROM bid {W}", "a subquery is not supported", "(SELECT 1)", None),
     (f"SELECT auction FROM bid WHERE EXISTS (SELECT 1) {W}", "the SELECT has no FROM", "SELECT 1", "name the stream"),
     (f"SELECT auction FROM bid WHERE auction IN (SELECT 1) {W}", "the SELECT has no FROM", "SELECT 1", "name the stream"),
-    (f"SELECT SUM(price) OVER (PARTITION BY auction) FROM bid {W}", "SUM(price) OVER is not supported", "SUM(price) OVER (PARTITION BY auction)", "with OVER there are ROW_NUMBER"),
+    (f"SELECT SUM(price) OVER (PARTITION BY auction) FROM bid {W}", "OVER beside GROUP BY is not supported", W, "group in a SELECT in FROM"),
     ("SELECT auction FROM bid QUALIFY ok", "QUALIFY without OVER", "QUALIFY ok", "write the condition into WHERE"),
     (f"SELECT auction FROM bid {W} QUALIFY RANK() OVER (ORDER BY auction) = 1", "OVER beside GROUP BY is not supported", W, "group in a SELECT in FROM"),
     ("SELECT auction FROM bid WHERE RANK() OVER (ORDER BY auction) = 1", "a window function (OVER) is not supported", "RANK() OVER (ORDER BY auction)", "write it into SELECT"),

@@ -50,19 +50,30 @@ VALUES = {
         "'2024-02-29'",
     ),
 }
-STREAM = Stream("s", tuple(Column(n, v[0]) for n, v in VALUES.items()), time="at")
+HOLDING = {
+    "numbers": ("BIGINT[]", "[]", "[NULL]", "[9223372036854775807, NULL, -1]"),
+    "reals": ("DOUBLE[]", "['nan', 'inf', NULL]", "[-1.7e308]", "[]"),
+    "texts": ("VARCHAR[]", "['', NULL, '(']", "[]"),
+    "lists": ("BIGINT[][]", "[[], NULL, [NULL]]", "[]"),
+    "entries": ("MAP(VARCHAR, BIGINT)", "MAP {}", "MAP {'': NULL, 'a': -1}"),
+    "pair": ('STRUCT("n" BIGINT, "t" VARCHAR)', "{'n': NULL, 't': ''}", "{'n': -1, 't': NULL}"),
+}
+"""Columns that hold others, for the functions that take them."""
+TYPED = VALUES | HOLDING
+STREAM = Stream("s", tuple(Column(n, v[0]) for n, v in TYPED.items()), time="at")
 
 
 def row(number: int) -> str:
     """The n-th values of all columns; all NULL in row 0."""
-    picked = {n: v[1 + number % (len(v) - 1)] if number else "NULL" for n, v in VALUES.items()}
-    return "SELECT " + ", ".join(f'CAST({value} AS {VALUES[n][0]}) AS "{n}"' for n, value in picked.items())
+    picked = {n: v[1 + number % (len(v) - 1)] if number else "NULL" for n, v in TYPED.items()}
+    return "SELECT " + ", ".join(f'CAST({value} AS {TYPED[n][0]}) AS "{n}"' for n, value in picked.items())
 
 
 ROWS = " UNION ALL ".join(map(row, range(9)))
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sql.md").read_text()
 TABLE = PAGE[PAGE.index("| numbers |") : PAGE.index("What depends on when")]
 FUNCTIONS = sorted(set(re.findall(r"`([A-Z0-9_]+)`", TABLE)))
+NESTED = set(re.findall(r"`([A-Z0-9_]+)`", TABLE[TABLE.index("| nested |") : TABLE.index("| any |")]))
 FIRST = {
     "DATE_TRUNC": "'{}'", "DATE_PART": "'{}'", "DATEPART": "'{}'", "TIMESTAMPADD": "{}", "TIMESTAMPDIFF": "{}",
 }  # fmt: skip
@@ -79,7 +90,7 @@ OPERATORS = (
 
 def calls(function: str) -> Iterator[list[str]]:
     """Calls with one, two and three columns, or a few constants in their place."""
-    columns = list(VALUES)
+    columns = [*HOLDING, "b", "t"] if function in NESTED else list(VALUES)
     yield [f"{function}()"] if 0 in TABLED.get(function, {}) else []
     if function in FIRST:
         given = [FIRST[function].format(u) for u in UNITS]

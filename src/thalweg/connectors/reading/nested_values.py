@@ -19,7 +19,7 @@ def place_sql(column: Column) -> str:
     """Where the value of a column stands: under its name, or in a struct.
 
     >>> place_sql(Column("bid.price", "BIGINT", path=("bid", "price")))
-    "struct_extract(\\"bid\\", 'price')"
+    'struct_extract("bid", \\'price\\')'
     """
     name, *fields = column.path or (column.name,)
     found = identifier(name)
