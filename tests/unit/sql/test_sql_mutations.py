@@ -117,15 +117,23 @@ class Known:
 
 
 def known_statements(session: Session) -> list[Known]:
-    """The single statements of the corpus. What is declared is what their script declares in the end, of queries those that they name."""
+    """The single statements of the corpus. What is declared is what their script declares in the end, of queries those that they name; where
+    a stream gets columns, it is what the script declares before that."""
     found: dict[str, Known] = {}
     for script in corpus():
-        session._declarations.catalog = Catalog()
-        session.sql(re.sub(r"DROP [^;]*;", "", script))
+        declared = _declared(session, script)
         for text in script.split(";"):
             if len(tokens := _tokens(text)) > 1:
-                found.setdefault(text, Known(tokens, _before(text, tokens, session.catalog)))
+                there = _declared(session, script.partition(text)[0]) if "ALTER STREAM" in text else declared
+                found.setdefault(text, Known(tokens, _before(text, tokens, there)))
     return list(found.values())
+
+
+def _declared(session: Session, script: str) -> Catalog:
+    """What a script declares, but for what it drops."""
+    session._declarations.catalog = Catalog()
+    session.sql(re.sub(r"DROP [^;]*;", "", script))
+    return session.catalog
 
 
 def _before(text: str, tokens: tuple[str, ...], catalog: Catalog) -> Catalog:
