@@ -17,7 +17,6 @@ import pytest
 from thalweg import Session
 from thalweg.errors import InternalError, SqlError, ThalwegError
 from thalweg.model.catalog import Catalog
-from thalweg.model.stream import Stream
 from thalweg.sql.dialect import Thalweg
 
 ROOT = Path(__file__).parents[3]
@@ -141,19 +140,7 @@ def _before(text: str, tokens: tuple[str, ...], catalog: Catalog) -> Catalog:
     words = [t.strip() for t in tokens]
     named = {*words} - {*(words[2:3] if words[:2] == ["CREATE", "QUERY"] else ())}
     read = {name: query for name, query in catalog.queries.items() if name in named}
-    if words[:2] == ["ALTER", "STREAM"]:
-        added = set(re.findall(r"(?:COLUMN |[(,])\s*(\w+)", text))
-        return replace(
-            catalog, queries=read, streams={n: _without(s, added) for n, s in catalog.streams.items()}
-        )
     return replace(catalog, queries=read, streams={} if "CREATE STREAM" in text else catalog.streams)
-
-
-def _without(stream: Stream, columns: set[str]) -> Stream:
-    """A stream as it was before it got some columns."""
-    return replace(
-        stream, columns=tuple(c for c in stream.columns if c.name not in columns or c.name == stream.time)
-    )
 
 
 def _tokens(text: str) -> tuple[str, ...]:
