@@ -45,12 +45,13 @@ class Feed(Protocol):
 class Attributes:
     """AJoin's streams of these numbers: six uniform attributes, equal rates, a seed each.
 
-    At `rate` rows per second a row has `2 * rate * window / 500` partners in another stream.
+    At `rate` rows per second a row has `2 * rate * window / values` partners in another stream.
     """
 
     streams: tuple[int, ...]
     events: int = 8_000
     rate: int = 250
+    values: int = VALUES
 
     @property
     def sql(self) -> str:
@@ -65,7 +66,7 @@ class Attributes:
     def _rows(self, stream: int, batch: int) -> pa.Table:
         size = self.events // len(self.streams)
         random = np.random.default_rng((stream, batch))
-        columns = {f"a{i}": random.integers(0, VALUES, size, dtype=np.int32) for i in range(ATTRIBUTES)}
+        columns = {f"a{i}": random.integers(0, self.values, size, dtype=np.int32) for i in range(ATTRIBUTES)}
         return pa.table({**columns, "ts": _times(batch * size, size, self.rate)})
 
 

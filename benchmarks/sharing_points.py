@@ -49,11 +49,13 @@ def compared(found: Mapping[str, Measured], mode: str) -> Compared | None:
 
 
 def ratio(points: Sequence[Point], mode: str, over: Sequence[str]) -> float | None:
-    """How many times as fast a mode is as the fastest of some others at the same point."""
-    speeds = {p.mode: p.measured.events_per_second for p in points}
-    others = [s for name in over if (s := speeds.get(name)) is not None]
-    own = speeds.get(mode)
-    return own / max(others) if own is not None and others else None
+    """How many times as fast a mode is as the fastest of some others at the same point: by the processor's time, where all have that."""
+    times = {p.mode: p.measured.batch_cpu_ms for p in points}
+    if None in times.values():
+        times = {p.mode: p.measured.batch_ms for p in points}
+    others = [t for name in over if (t := times.get(name)) is not None]
+    own = times.get(mode)
+    return min(others) / own if own is not None and others else None
 
 
 def as_data(points: Sequence[Point]) -> list[dict[str, Any]]:

@@ -15,7 +15,14 @@ from benchmarks.sharing_points import MODES, Point, ratio
 
 COLORS = ("#0b6e99", "#c2703d", "#e0b04c", "#9a9a9a", "#6a4c93", "#4c9a6a")
 BEST = MODES[0]
-VALUES = {"similarity": "% similar", "ways": "streams joined", "shared-data": "% of the data shared"}
+VALUES = {
+    "similarity": "% similar",
+    "ways": "streams joined",
+    "shared-data": "% of the data shared",
+    "groups": "patterns",
+    "keys": "values",
+    "selectivity": "% of the rows taken",
+}
 COLUMNS = (
     "",
     "ms a batch",

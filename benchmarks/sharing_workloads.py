@@ -8,7 +8,7 @@ result rows a query as it has events, a fifth of that with predicates; writing t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
@@ -56,6 +56,18 @@ def drawn(
     return queries_of(count, pattern_of(ways, random), wanted, conditions, random)
 
 
+def drawn_groups(count: int, groups: int) -> tuple[Asked, ...]:
+    """Queries of several patterns of two streams, in turns."""
+    random = Random(7)
+    patterns = [pattern_of(2, random) for _ in range(groups)]
+    share_of_each = [len(range(n, count, groups)) for n in range(groups)]
+    some = [
+        queries_of(size, pattern, Fraction(1), one_comparison, random)
+        for size, pattern in zip(share_of_each, patterns, strict=True)
+    ]
+    return tuple(some[n % groups][n // groups] for n in range(count))
+
+
 def joins(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
     """Figures 15 and 16: more and more queries over two streams, 50 % similar, as the figures have them and with predicates."""
     for case, conditions in ((WITHOUT, no_conditions), (WITH, one_comparison)):
@@ -83,6 +95,28 @@ def shared_data(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
         for percent in (5, 25, 50, 75):
             asked = drawn(_many(counts), number, Fraction(1), share(percent / 100))
             yield _template("shared-data", f"{number}-way", percent, asked, quick)
+
+
+def keys(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
+    """Figure 17: more and more distinct values, so that a row has fewer and fewer partners."""
+    asked = drawn(_many(counts), conditions=no_conditions)
+    for values in (100, 500, 5_000, 50_000):
+        feed = replace(Attributes(streams_of(asked)), values=values)
+        yield _template("keys", WITHOUT, values, asked, quick, feed)
+
+
+def selectivities(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
+    """Figure 17: each query takes some part of the rows of both streams."""
+    for percent in (1, 10, 50, 90):
+        asked = drawn(_many(counts), conditions=share(percent / 100))
+        yield _template("selectivity", "a range per stream", percent, asked, quick)
+
+
+def groups(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
+    """Figure 20c: queries over the same streams that are as many patterns, all of a pattern alike."""
+    for number in (1, 4, 16):
+        asked = drawn_groups(_many(counts), number)
+        yield _template("groups", WITH, number, asked, quick)
 
 
 def dashboards(counts: Sequence[int], quick: bool) -> Iterator[Workload]:
@@ -148,6 +182,9 @@ PARTS: dict[str, Callable[[Sequence[int], bool], Iterator[Workload]]] = {
     "similarity": similarities,
     "ways": ways,
     "shared-data": shared_data,
+    "groups": groups,
+    "keys": keys,
+    "selectivity": selectivities,
     "dashboards": dashboards,
     "dashboards-spark": dashboards_on_spark,
     "realistic": realistic,
@@ -156,10 +193,22 @@ PARTS: dict[str, Callable[[Sequence[int], bool], Iterator[Workload]]] = {
 }
 
 
-def _template(part: str, case: str, value: float, asked: tuple[Asked, ...], quick: bool) -> Workload:
-    feed = Attributes(streams_of(asked))
+def _template(
+    part: str,
+    case: str,
+    value: float,
+    asked: tuple[Asked, ...],
+    quick: bool,
+    feed: Attributes | None = None,
+) -> Workload:
     return Workload(
-        part, case, value, feed, tuple(a.sql for a in asked), WARMUP, _measured(len(asked), quick)
+        part,
+        case,
+        value,
+        feed or Attributes(streams_of(asked)),
+        tuple(a.sql for a in asked),
+        WARMUP,
+        _measured(len(asked), quick),
     )
 
 

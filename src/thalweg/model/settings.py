@@ -84,6 +84,11 @@ class Config:
         """What was set of plans, in order of name."""
         return tuple(sorted((k, v.lower()) for k, v in self.given if k.startswith("plan.")))
 
+    @property
+    def stays_one(self) -> bool:
+        """Whether there is one partition, and somebody said so: it does not follow the load."""
+        return self.partitions == 1 and dict(self.given).get("partitions", AUTO).lower() != AUTO
+
 
 def with_setting(config: Config, key: str, value: str) -> Config:
     """A configuration with one more setting, or an error that says what exists."""

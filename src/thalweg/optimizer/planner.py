@@ -141,6 +141,7 @@ class WindowPlanner:
             pools,
             lambda some: self.together(some) if len(some) > 1 else self.apart(some[0]),
             self.partitions,
+            self.config.stays_one,
         )
 
     @property

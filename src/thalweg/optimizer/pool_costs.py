@@ -33,6 +33,10 @@ CLEARLY = 0.8
 """What part of the time it must take for pools to be spread over partitions."""
 FEWEST = 4
 """Pools per partition from which on they may be spread so: of few, one that is larger than expected would keep the others waiting."""
+PASS_OVER = 2.0
+"""Nanoseconds to pass over a row of a commons that a pool does not take."""
+ENDLESS = 3_600.0
+"""Seconds of a stream that a window without end is taken to have."""
 SETS = 8
 """Query-sets that rows of one key are taken to have, at the most."""
 
@@ -101,9 +105,7 @@ def pool_statistics(known: Known, queries: Sequence[Query]) -> JoinStatistics:
     inputs = []
     for n, (given, s) in enumerate(zip(queries[0].inputs, first.inputs, strict=True)):
         own = known.share_of(given.source, given.where).value
-        grown = union(
-            known.share_of(given.source, where).value for where in {q.inputs[n].where for q in queries}
-        ) / max(own, 1e-9)
+        grown = _taken(known, queries, n) / max(own, 1e-9)
         inputs.append(replace(s, rate=s.rate * grown, rows=s.rows * grown, sets=s.sets * more))
     return replace(first, inputs=tuple(inputs), groups=first.groups * more)
 
@@ -120,23 +122,64 @@ def pool_cost(known: Known, queries: Sequence[Query]) -> float:
 
 
 def gathering_pays(
-    known: Known, pools: Sequence[Sequence[Query]], cost: Callable[[Sequence[Query]], float], partitions: int
+    known: Known,
+    pools: Sequence[Sequence[Query]],
+    cost: Callable[[Sequence[Query]], float],
+    partitions: int,
+    stays_one: bool = False,
 ) -> bool:
     """Whether the partition with most to do is ready sooner where each pool is in one of them, than where each has a part of all pools.
 
-    The statements of a pool, and what is to be done for its sides beside its rows, are there once instead of once in every partition.
+    The statements of a pool, and what is to be done for its sides beside its rows, are there once instead of once in every partition. In
+    exchange each pool passes over the rows that others take. Where one partition `stays_one` it has all pools in any case, and keeps
+    rows once.
     """
-    if len(pools) < FEWEST * partitions:
+    if len(pools) < (2 if stays_one else FEWEST * partitions):
         return False
     steps, batch = join_constants().step, max(known.batch(pools[0][0].streams).value, 1.0) / SECOND
     join, side = EVALUATIONS["rows"].statements * steps / batch, SIDE * steps / batch
     rows = [max(cost(some) - join, 0.0) for some in pools]
     spread = sum(r / partitions + join + side * len(p[0].streams) for r, p in zip(rows, pools, strict=True))
     loads = [0.0] * min(partitions, len(pools))
-    for row in sorted(rows, reverse=True):
-        loads[loads.index(min(loads))] += row + join
+    strange = _passed_over(known, pools, batch)
+    for row, more in sorted(zip(rows, strange, strict=True), reverse=True):
+        loads[loads.index(min(loads))] += row + join + more
     streams = {s for p in pools for s in p[0].streams}
-    return max(loads) + side * len(streams) < CLEARLY * spread
+    return max(loads) + side * len(streams) < (1.0 if stays_one else CLEARLY) * spread
+
+
+def _passed_over(known: Known, pools: Sequence[Sequence[Query]], batch: float) -> list[float]:
+    """For each pool nanoseconds per second of stream to pass over the rows of a commons that others take."""
+    takers: dict[str, list[float]] = {}
+    taken = [{i.source: _taken(known, some, n) for n, i in _streams(some)} for some in pools]
+    for shares in taken:
+        for source, share in shares.items():
+            takers.setdefault(source, []).append(share)
+    kept = {source: union(shares) for source, shares in takers.items()}
+    found = []
+    for some, shares in zip(pools, taken, strict=True):
+        rows = (
+            known.rate(i.source).value * (kept[i.source] - shares[i.source]) * _held(some, n, batch)
+            for n, i in _streams(some)
+        )
+        found.append(PASS_OVER * sum(rows) / batch)
+    return found
+
+
+def _streams(queries: Sequence[Query]) -> list[tuple[int, QueryInput]]:
+    return [(n, i) for n, i in enumerate(queries[0].inputs) if i.is_stream]
+
+
+def _taken(known: Known, queries: Sequence[Query], number: int) -> float:
+    """The part of an input's rows that any of some queries takes."""
+    source = queries[0].inputs[number].source
+    return union(known.share_of(source, where).value for where in {q.inputs[number].where for q in queries})
+
+
+def _held(queries: Sequence[Query], number: int, batch: float) -> float:
+    """Seconds of a stream that a pool looks at in a batch: what it keeps and what is new."""
+    inputs = [q.inputs[number] for q in queries]
+    return batch + max(ENDLESS if i.kind == UNBOUNDED else (i.length or 0) / SECOND for i in inputs)
 
 
 def _look_up(queries: Sequence[Query], number: int) -> float:
