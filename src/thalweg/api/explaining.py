@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,6 +10,9 @@ from thalweg.api.past import Past
 from thalweg.api.running import Running
 from thalweg.engine.workload import Workload
 from thalweg.explain import Explanation, explain
+from thalweg.explain.data import share_data
+from thalweg.explain.model import Share
+from thalweg.explain.summary import shares
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
 from thalweg.optimizer.planner import WindowPlanner, planner_for
@@ -33,24 +35,33 @@ class Explaining:
     ) -> None:
         self._running, self._past, self._catalog, self._partitions = running, past, catalog, partitions
 
-    def explanation(self, query: Query | None, analyze: bool) -> Explanation:
-        """How the workload (with this query) is computed; with `analyze` beside what the last batch measured.
+    def explanation(self, query: Query | None, analyze: bool, marginal: bool = True) -> Explanation:
+        """How the workload (with this query) is computed; with `analyze` beside what the last batch measured, with `marginal` what this
+        query adds to the others.
 
         Where nothing runs yet, declared columns that the files have not are refused, as they would be at the start.
         """
         if self._running.runner is None:
             check_files(self._catalog())
-        return explained(self._placed(), *self._ran(analyze), query, analyze)
+        found = explained(self._placed(), *self._ran(analyze), query, analyze)
+        others = set(self._catalog().queries) - ({query.name} if query is not None else set())
+        if query is None or not others or not marginal:
+            return found
+        return Explanation(replace(found.view, added=(len(others), self._added(query))))
 
     def marginal(self, query: Query) -> dict[str, float]:
-        """What a query adds to the predicted cost of all others: the plan with it less the plan without it."""
+        """What a query adds to the predicted cost of all others, as plain values."""
+        return share_data(self._added(query))
+
+    def _added(self, query: Query) -> Share:
+        """The cost of the plan with a query, less that of the plan without it."""
         catalog, ran = self._placed(), self._ran(False)
         others = {name: q for name, q in catalog.queries.items() if name != query.name}
         whole, rest = (
             total_cost(explained(replace(catalog, queries=queries), *ran, None, analyze=False))
             for queries in ({**others, query.name: query}, others)
         )
-        return {key: round(value - rest.get(key, 0.0), 6) for key, value in whole.items()}
+        return whole - rest
 
     def _ran(self, analyze: bool) -> tuple[Manifest, Plan]:
         """The last batch and its plan, from which another plan would go on."""
@@ -82,12 +93,9 @@ def explained(
     )
 
 
-def total_cost(found: Explanation) -> dict[str, float]:
-    """The predicted cost of a plan as a whole: hash-table updates, milliseconds of work a second of stream, rows of state."""
-    total: Counter[str] = Counter()
-    for share in found.data["shares"].values():
-        total.update(share)
-    return dict(total)
+def total_cost(found: Explanation) -> Share:
+    """The predicted cost of a plan as a whole."""
+    return sum(shares(found.view).values(), Share())
 
 
 class SampledPlanners:

@@ -232,12 +232,15 @@ class Session:
                 done += [executed(self, s, Text(text, origin), span) for s, span in statements]
         return Outcomes(done)
 
-    def explain(self, query: Query | QueryHandle | str | None = None, analyze: bool = False) -> Explanation:
+    def explain(
+        self, query: Query | QueryHandle | str | None = None, analyze: bool = False, marginal: bool = True
+    ) -> Explanation:
         """How the workload (with this SELECT, or this query of it by name or handle) is computed, with the alternatives and their costs.
 
-        With `analyze`, what the last batch measured stands beside what was expected; also after a restart.
+        With `analyze`, what the last batch measured stands beside what was expected; also after a restart. With `marginal`, what the query
+        adds to the others, which is planned for this.
         """
-        return self._explaining.explanation(None if query is None else self._meant(query), analyze)
+        return self._explaining.explanation(None if query is None else self._meant(query), analyze, marginal)
 
     def marginal_cost(self, query: Query | QueryHandle | str) -> dict[str, float]:
         """What a query, of the workload or to come, adds to the predicted cost of the others: `cost` in hash-table updates a batch,

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from thalweg.explain.join_data import join_data
-from thalweg.explain.model import KnownStatistics, ModeCosts, PlanView, PoolView, Result, WindowGroup
+from thalweg.explain.model import KnownStatistics, ModeCosts, PlanView, PoolView, Result, Share, WindowGroup
 from thalweg.explain.node_data import node_data, rounded, times_data
 from thalweg.explain.summary import shares
 from thalweg.explain.words import scientific
@@ -25,19 +25,24 @@ def plan_data(view: PlanView) -> dict[str, Any]:
         "fragments": [node_data(n) for n in view.nodes],
         "windows": _windows(view.groups),
         "alike": [list(names) for names in view.alike if len(names) > 1],
-        "shares": {
-            q: rounded({"cost": s.cost, "work_ms": s.nanos / 1e6, "state_rows": s.state_rows})
-            for q, s in shares(view).items()
-        },
+        "shares": {q: share_data(s) for q, s in shares(view).items()},
     }
     if view.pools:
         data["pools"] = [_pool(p) for p in view.pools]
+    if view.added is not None:
+        others, more = view.added
+        data["adds"] = {"others": others, **share_data(more)}
     if view.joins:
         data["joins"] = [join_data(j) for j in view.joins]
     if view.batch is not None:
         data["batch"] = view.batch
         data["measured"] = {"emit": times_data(view.emitted or {}), "scan": times_data(view.scanned or {})}
     return data
+
+
+def share_data(share: Share) -> dict[str, float]:
+    """A part of the cost as plain values: hash-table updates a batch, milliseconds of work a second of stream, rows of state."""
+    return rounded({"cost": share.cost, "work_ms": share.nanos / 1e6, "state_rows": share.state_rows})
 
 
 def _pool(view: PoolView) -> dict[str, Any]:

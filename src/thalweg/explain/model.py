@@ -293,11 +293,27 @@ class NestedView:
 
 
 @dataclass(frozen=True)
+class Share:
+    """What a query takes of the plan, where what several use is split evenly: hash-table updates, nanoseconds, rows of state."""
+
+    cost: float = 0.0
+    nanos: float = 0.0
+    state_rows: float = 0.0
+
+    def __add__(self, other: Share) -> Share:
+        return Share(self.cost + other.cost, self.nanos + other.nanos, self.state_rows + other.state_rows)
+
+    def __sub__(self, other: Share) -> Share:
+        return Share(self.cost - other.cost, self.nanos - other.nanos, self.state_rows - other.state_rows)
+
+
+@dataclass(frozen=True)
 class PlanView:
     """A plan as EXPLAIN shows it: groups of windows, and joins, over nodes that they share.
 
     nodes: all that is kept, in the order of computation. steps: every statement in the order of running. alike: the queries that
-    ask the same, explained or not. pools: the queries that are computed as one.
+    ask the same, explained or not. pools: the queries that are computed as one. added: how many others there are, and what the one that is
+    explained adds to them.
     `emitted` and `scanned` are measured, by query and by stream.
     """
 
@@ -312,6 +328,7 @@ class PlanView:
     emitted: Times | None = None
     scanned: Times | None = None
     pools: tuple[PoolView, ...] = ()
+    added: tuple[int, Share] | None = None
     nested: tuple[NestedView, ...] = ()
 
     @property

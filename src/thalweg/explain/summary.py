@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from thalweg.explain.join_costs_text import millis
 from thalweg.explain.join_words import columns_text
-from thalweg.explain.model import NodeView, PlanView
+from thalweg.explain.model import NodeView, PlanView, Share
 from thalweg.explain.pools import pool_lines
 from thalweg.explain.words import (
     INDENT,
@@ -34,18 +33,6 @@ QUERIES = 60
 """Queries that are listed."""
 
 ROOM = WIDTH - LABEL - 2
-
-
-@dataclass(frozen=True)
-class Share:
-    """What a query takes of the plan, where what several use is split evenly: hash-table updates, nanoseconds, rows of state."""
-
-    cost: float = 0.0
-    nanos: float = 0.0
-    state_rows: float = 0.0
-
-    def __add__(self, other: Share) -> Share:
-        return Share(self.cost + other.cost, self.nanos + other.nanos, self.state_rows + other.state_rows)
 
 
 def shares(view: PlanView) -> dict[str, Share]:
@@ -98,9 +85,24 @@ def summary_lines(view: PlanView) -> Iterator[str]:
     yield from alike_lines(view)
     yield from pool_lines(view.pools)
     yield from shared_lines(view)
+    yield from added_lines(view)
     if is_folded(view):
         yield ""
         yield from query_lines(view)
+
+
+def added_lines(view: PlanView) -> Iterator[str]:
+    """What the one query that is explained adds to all others: what would be saved if it were gone."""
+    if view.added is not None:
+        others, more = view.added
+        costs = [
+            *([f"{number(max(more.cost, 0.0))} hash-table updates a batch"] if view.groups else []),
+            *([f"joins {millis(max(more.nanos, 0.0))} ms/s"] if view.joins else []),
+            f"{number(max(more.state_rows, 0.0))} state rows",
+        ]
+        yield from labelled(
+            "adds", f"{', '.join(costs)} to {counted(others, 'other query', 'other queries')}"
+        )
 
 
 def _streams(view: PlanView) -> Iterator[str]:

@@ -19,7 +19,7 @@ def preview(session: Session, text: str, marginal: bool = False) -> dict[str, An
     select, name = _select(text)
     catalog = session.catalog
     query = query_of(catalog, select, name or free_name(catalog))
-    found = session.explain(query)
+    found = session.explain(query, marginal=False)
     return {
         "query": query.name,
         "columns": [{"name": o.name, "type": o.type} for o in query.outputs],

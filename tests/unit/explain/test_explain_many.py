@@ -85,6 +85,17 @@ def test_one_of_several_that_are_alike(fifty: Session) -> None:
     assert shown.explanation.data["alike"] == [["low_0", "low_7", "low_14"]]
 
 
+def test_a_query_that_others_ask_too_adds_nothing_and_one_that_is_new_is_told_what_it_adds(
+    fifty: Session,
+) -> None:
+    same, new = fifty.explain("low_7"), fifty.explain(LOW.partition(" AS ")[2])
+    assert "  adds        0 hash-table updates a batch, 0 state rows to 49 other queries" in same.text
+    assert same.data["adds"] == {"others": 49, "cost": 0.0, "work_ms": 0.0, "state_rows": 0.0}
+    assert new.data["adds"]["cost"] > 0 and new.data["adds"]["state_rows"] > 0
+    assert "state rows to 50 other queries" in new.text
+    assert "adds" not in fifty.explain().data and "adds" not in fifty.explain("low_7", marginal=False).data
+
+
 def test_a_fragment_of_windows_and_joins_is_one() -> None:
     found = explained_joins(LOW, PER_SHOP)
     (shared,) = (f for f in found.data["fragments"] if len(f["queries"]) > 1)

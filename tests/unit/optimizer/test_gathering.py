@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thalweg.model.query import Query
-from thalweg.model.settings import Config
+from thalweg.model.settings import Config, with_setting
 from thalweg.optimizer.planner import WindowPlanner
 from thalweg.optimizer.workload import advance, build
 from thalweg.plan.nodes import Plan
@@ -55,3 +55,15 @@ def test_a_heavy_join_that_comes_later_is_not_put_where_others_are() -> None:
     plan = advance(before, BOUND.streams.values(), queries, planner, {}, {})
     assert given(plan) == {q.name for q in queries}
     assert [j.room is None for j in plan.joins if plan.queries_of(j.id) == ("q7",)] == [True]
+
+
+def test_one_partition_that_stays_keeps_rows_once_from_two_pools_on() -> None:
+    queries = [q for n, q in enumerate(BOUND.queries.values()) if n in (0, 1, 4)]
+    set_to_one = with_setting(Config(), "partitions", "1")
+    stays, grows = (
+        build(BOUND.streams.values(), queries, WindowPlanner(config))
+        for config in (set_to_one, Config(partitions=1))
+    )
+    assert len(stays.joins) == len(grows.joins) == 2
+    assert (len(stays.fragments), len(grows.fragments)) == (2, 4)
+    assert all(j.room is not None for j in stays.joins) and all(j.room is None for j in grows.joins)
