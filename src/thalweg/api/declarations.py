@@ -138,7 +138,10 @@ class Declarations:
         with self.lock:
             number, catalog, lasting, workload = self._number, self.catalog, self._lasting, self.workload
         try:
-            self._record(catalog, lasting, workload)
+            with self._running.directory.telling:
+                self._running.check_open()
+                if self._is_open:  # else it is told with all the rest when the next run begins
+                    self._record(catalog, lasting, workload)
         except Exception as e:
             with self.lock:
                 self.catalog, self._lasting = self._written

@@ -267,8 +267,8 @@ class Running:
         """Spark's own reports of the last batches."""
         return self._streaming.reports() if self._streaming is not None else []
 
-    def stop(self) -> None:
-        """Stop between two batches and let the directory go."""
+    def stop(self, for_good: bool = False) -> None:
+        """Stop between two batches and let the directory go, once what is being written down is."""
         with self._starting:
             try:
                 if self._streaming is not None and self.runner is not None:
@@ -276,8 +276,10 @@ class Running:
             finally:
                 if self._catching_up is not None:
                     self._catching_up.stop()
-                self.directory.unlock()
-                self.runner, self.replays, self._catching_up = None, None, None
+                with self.directory.telling:
+                    self.directory.unlock()
+                    self.runner, self.replays, self._catching_up = None, None, None
+                    self.is_closed = self.is_closed or for_good
 
     def _end(self, streaming: Streaming) -> None:
         try:
@@ -292,7 +294,7 @@ class Running:
         """Stop, and give back what was taken of Spark."""
         with self._starting:
             try:
-                self.stop()
+                self.stop(for_good=True)
             finally:
                 self.is_closed = True
                 if self._is_leased:

@@ -212,6 +212,12 @@ LOOKED_AT = 200_000
 """Rows of which values are counted: all of them, or of so many more every so many-th, by the hash of its time."""
 
 
+def heavies_sql(asked: Iterable[tuple[Fragment, Sequence[int]]], rows: int) -> str:
+    """The same as `heavy_sql` of columns of several fragments in one statement, each row after the number of what it is of."""
+    each = (f"(SELECT {n}, * FROM ({heavy_sql(f, some, rows)}))" for n, (f, some) in enumerate(asked))
+    return " UNION ALL ".join(each)
+
+
 def heavy_sql(fragment: Fragment, some: Sequence[int], rows: int, with_sets: bool = True) -> str:
     """The most frequent values of some columns among so many rows of `scan`: hashes, how many rows have each, and how many have any."""
     every = rows // LOOKED_AT + 1

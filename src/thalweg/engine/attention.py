@@ -45,8 +45,8 @@ class Attention:
 def off(plan: Plan, made: Manifest, known: Callable[[], Known]) -> Iterator[tuple[str, str]]:
     """The joins of a batch of which there was far more than expected, and what: joined rows, or milliseconds."""
     busy = sorted((j for j in plan.joins if _is_much(j, made)), key=lambda j: -_took(j, made).ms)
+    before = known() if busy else Known()
     for join in busy[:MOST_JOINS]:
-        before = known()
         beside, expected = join_estimate(plan, join, before)
         seconds = before.batch(join.asked.streams).value / 1e6
         pairs, took = made.steps.get(f"pairs {join.id}", StepTime()).rows, _took(join, made).ms

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -21,7 +22,10 @@ REFUSED = -1
 
 
 class Directory:
-    """Names and guards everything that a session keeps on disk."""
+    """Names and guards everything that a session keeps on disk.
+
+    Any thread may look after the lock. Who writes down what was told holds `telling`, and so does who lets the directory go.
+    """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root).resolve()
@@ -42,6 +46,8 @@ class Directory:
         self.functions = self.root / "functions"
         self._lock: IO[str] | None = None
         self._held: int | None = None
+        self._turn = threading.RLock()
+        self.telling = threading.RLock()
         self.holds = 0
 
     @property
@@ -117,17 +123,18 @@ class Directory:
 
         The directory itself is locked too, where the disk can do that: a lock file can be deleted, and another made in its place.
         """
-        self._held = _locked_directory(self.root)
-        if self._held is REFUSED:
-            self._held = None
-            raise self._in_use()
-        try:
-            self._lock = self._locked_file()
-        except UsageError:
-            self.unlock()
-            raise
-        self._sign()
-        self.holds += 1
+        with self._turn:
+            self._held = _locked_directory(self.root)
+            if self._held is REFUSED:
+                self._held = None
+                raise self._in_use()
+            try:
+                self._lock = self._locked_file()
+            except UsageError:
+                self.unlock()
+                raise
+            self._sign()
+            self.holds += 1
 
     def _sign(self) -> None:
         assert self._lock is not None
@@ -156,13 +163,16 @@ class Directory:
 
     def guard(self) -> None:
         """Stop before anything is committed or deleted in a directory that another process has taken."""
-        if self._lock is None:
-            return
-        found, mine = _identity(self.root / LOCK), os.fstat(self._lock.fileno())
+        with self._turn:
+            if self._lock is not None:
+                self._check_mine(self._lock)
+
+    def _check_mine(self, lock: IO[str]) -> None:
+        found, mine = _identity(self.root / LOCK), os.fstat(lock.fileno())
         if found == (mine.st_dev, mine.st_ino):
             return
         if found is None and self._held is not None and _identity(self.root) == _identity(self._held):
-            self._lock.close()
+            lock.close()
             self._lock = self._locked_file()
             self._sign()
             return
@@ -174,12 +184,13 @@ class Directory:
 
     def unlock(self) -> None:
         """Let others in."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
+        with self._turn:
+            if self._lock is not None:
+                self._lock.close()
+                self._lock = None
+            if self._held is not None:
+                os.close(self._held)
+                self._held = None
 
 
 def _locked_directory(root: Path) -> int | None:

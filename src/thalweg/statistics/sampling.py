@@ -1,5 +1,5 @@
-"""Statistics of streams and tables from their first file, before any of it is read as a stream. No row is
-kept: DuckDB reads a few for every count, and only counts and times leave it.
+"""Statistics of streams and tables from their first file, before any of it is read as a stream. DuckDB holds a few rows while they are
+looked at, and only counts and times leave it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from thalweg.compile.lifts import heavy_sql, share_sql
+from thalweg.compile.lifts import heavies_sql, share_sql
 from thalweg.connectors.files import FILES, first_files, newest_file
 from thalweg.connectors.reading.footers import check_footers
 from thalweg.engine.kernel.chunks import files_sql, scan_sql, values_sql
@@ -31,6 +31,7 @@ from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query
 from thalweg.model.reading import columns_read
 from thalweg.model.stream import Relation, Stream
+from thalweg.once import once
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.ranges import LOWEST
 from thalweg.statistics.known import Sampled, side_name, side_names, sides_to_sample
@@ -68,16 +69,23 @@ def sample(streams: Iterable[Stream], relations: Iterable[Relation], queries: It
     sources: tuple[Stream | Relation, ...] = (*streams, *relations)
     for source in sources:
         sides = tuple(s for s in wanted if s.source == source.name)
-        mine = tuple(s for s in sides if not functions_in(s))
+        mine = tuple(s for s in sides if not _calls(s))
         reads = frozenset().union(*(columns_read(q, source.name) for q in asked))
         found, files = _looked(source, mine, reads) if sides else (None, 0)
         if found is not None:
             rows |= {source.name: found.rows} if found.rows is not None else {}
-            counts |= {name: some for name, (some, _) in found.sides}
-            heavy |= {name: values for name, (_, values) in found.sides if values}
+            names = {name for s in mine for name in side_names(s)}
+            counts |= {name: some for name, (some, _) in found.sides if name in names}
+            heavy |= {name: values for name, (_, values) in found.sides if values and name in names}
             if found.span is not None and isinstance(source, Stream) and source.files_per_batch is not None:
                 batches[source.name] = found.span * min(source.files_per_batch, files)
     return Sampled(rows, counts, batches, heavy)
+
+
+@once
+def _calls(side: Fragment) -> bool:
+    """Whether a side is made by Python functions."""
+    return bool(functions_in(side))
 
 
 def _looked(
@@ -130,13 +138,17 @@ def _look(
     if known is not None and not missing:
         return known
     found = _new_look(source, missing, reads, files, known)
-    whole = replace(found, sides=(*seen.items(), *found.sides))
+    again = {name: seen.pop(name) for s in sides for name in side_names(s) if name in seen}
+    spare = max(1, MOST_SIDES - len(again) - len(found.sides))
+    whole = replace(found, sides=(*tuple(seen.items())[-spare:], *again.items(), *found.sides))
     _LOOKS[key] = whole
     while len(_LOOKS) > MOST_LOOKS:
         _LOOKS.pop(next(iter(_LOOKS)), None)
     return whole
 
 
+MOST_SIDES = 1024
+"""Sides of a source that are remembered though no query has them any more; at first those are forgotten that were asked for longest ago."""
 MOST_LOOKS = 64
 """Sources, as their files are at a time, of which is remembered what they said."""
 _LOOKS: dict[tuple[Stream | Relation, tuple[Stamp, ...]], Look] = {}
@@ -153,15 +165,16 @@ def _new_look(
     paths, end = [path for path, _, _ in files], monotonic() + SECONDS / 2
     with _limited(paths) as con:
         con.execute(
-            f"CREATE OR REPLACE TEMP VIEW scan AS {_rows_sql(source, paths[0], reads)} LIMIT {ROWS}"
+            f"CREATE OR REPLACE TEMP TABLE scan AS {_rows_sql(source, paths[0], reads)} LIMIT {ROWS}"
         ).fetchall()
         found = replace(known, sides=()) if known is not None else _first_look(con, source, paths)
-        if not (total := found.looked_at):
-            return found
-        whole = isinstance(source, Relation) and found.rows == total
-        parts = (sides[n : n + TOGETHER] for n in range(0, len(sides), TOGETHER))
-        counted = (_counted(con, some, total, whole) for some in parts if monotonic() < end)
-        return replace(found, sides=tuple(one for found in counted for one in found))
+        if total := found.looked_at:
+            whole = isinstance(source, Relation) and found.rows == total
+            parts = (sides[n : n + TOGETHER] for n in range(0, len(sides), TOGETHER))
+            counted = (_counted(con, some, total, whole) for some in parts if monotonic() < end)
+            found = replace(found, sides=tuple(one for found in counted for one in found))
+        con.execute("DROP TABLE scan").fetchall()
+        return found
 
 
 TOGETHER = 16
@@ -247,24 +260,28 @@ def _counted(
     given = {} if sides[0].static else {"frontier": LOWEST}
     figures = iter(con.execute(share_sql(sides), given).fetchall()[0])
     counts = [[next(figures) for _ in range(2 + len(side.counted))] for side in sides]
+    asked = [(side, some) for side in sides for some in side.counted if some]
+    found = con.execute(heavies_sql(asked, rows), given).fetchall() if asked else []
+    frequent: dict[str, list[Any]] = {}
+    for number, *value in found:
+        frequent.setdefault(side_name(*asked[number]), []).append(value)
     return [
         one
         for side, own in zip(sides, counts, strict=True)
-        for one in _of_side(con, side, own, rows, whole, given)
+        for one in _of_side(side, own, rows, whole, frequent)
     ]
 
 
 def _of_side(
-    con: Any, side: Fragment, figures: Sequence[int], rows: int, whole: bool, given: Mapping[str, int]
+    side: Fragment, figures: Sequence[int], rows: int, whole: bool, frequent: Mapping[str, Sequence[Any]]
 ) -> list[tuple[str, tuple[tuple[float, float, float], Heavy]]]:
     chosen, values, *keys = figures
     found = []
-    for some, count in zip(side.counted, keys, strict=True):
-        frequent = con.execute(heavy_sql(side, some, rows), given).fetchall() if some else []
-        heavy = heavy_values([tuple(frequent)], count)
+    for name, count in zip(side_names(side), keys, strict=True):
+        heavy = heavy_values([tuple(frequent.get(name, ()))], count)
         if whole:
             counts = max(chosen, 1) / rows, float(min(values, chosen)), float(min(count, chosen))
         else:
             counts = counted([(rows, max(chosen, 1), values, count)], heavy)
-        found.append((side_name(side, some), (counts, heavy)))
+        found.append((name, (counts, heavy)))
     return found
