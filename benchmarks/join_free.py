@@ -37,7 +37,8 @@ SUMS, ANY = "COUNT(*) AS n, SUM(a.x) AS s, SUM(b.x) AS t", "COUNT(*) AS n, MAX(a
 
 @dataclass(frozen=True)
 class Drawn:
-    """A query with its streams: rows per second and values of each, and of the share of rows that one value has."""
+    """A query with its streams: rows per second and values of each, the share of rows that one value has, and the exponent by which
+    values get rarer (Zipf), 0 where all are alike."""
 
     query: str
     rates: tuple[int, ...]
@@ -45,35 +46,47 @@ class Drawn:
     hot: float
     groups: int
     seed: int
+    zipf: float = 0.0
 
     def rows(self, stream: int, batch: int) -> pa.Table:
         """What a batch has of a stream."""
         random = np.random.default_rng([self.seed, stream, batch])
         n = self.rates[stream] * BATCH
-        k = np.where(random.random(n) < self.hot, 0, random.integers(0, self.keys, n))
+        k = np.where(random.random(n) < self.hot, 0, random.choice(self.keys, n, p=self._shares))
         at = batch * BATCH * SECOND + np.arange(n) * (SECOND // self.rates[stream])
         found = {"k": k, "j": random.integers(0, 20, n), "g": random.integers(0, self.groups, n)}
         return pa.table({**found, "x": random.integers(0, 1_000, n), "at": pa.array(at, pa.timestamp("us"))})
 
+    @property
+    def _shares(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        weights = np.arange(1, self.keys + 1) ** -self.zipf
+        found: np.ndarray[Any, np.dtype[np.float64]] = weights / weights.sum()
+        return found
+
 
 def drawn(seed: int) -> Drawn:
-    """A query of two or three streams, whose rates differ; of two some have a value that is frequent."""
+    """A query of two or three streams (chains and stars), whose rates differ; of two some have a value that is frequent, or many by Zipf."""
     random = np.random.default_rng(seed)
     inputs = int(random.choice([2, 2, 2, 3]))
-    rates = tuple(int(r) for r in random.choice([50, 100, 200, 400], inputs))
-    hot = float(random.choice([0.0, 0.0, 0.1, 0.3])) if inputs == 2 else 0.0
+    skew = str(random.choice(["", "", "hot", "zipf"])) if inputs == 2 else ""
+    rates = tuple(
+        int(r)
+        for r in random.choice([50, 200, 800] if skew or inputs == 3 else [50, 200, 1_000, 4_000], inputs)
+    )
+    hot = float(random.choice([0.1, 0.3])) if skew == "hot" else 0.0
     windows = ", ".join(
         f"s{n} AS {'abc'[n]} [RANGE {random.choice([2, 4, 8, 16])} SECONDS]" for n in range(inputs)
     )
-    on = ["a.k = b.k", *([str(random.choice(["b.k = c.k", "b.j = c.j"]))] if inputs == 3 else [])]
+    third = ["b.k = c.k", "b.j = c.j", "a.j = c.j"]
+    on = ["a.k = b.k", *([str(random.choice(third))] if inputs == 3 else [])]
     by = bool(random.random() < 0.6)
     chosen = (
         f"SELECT {'a.g, ' if by else ''}{random.choice([SUMS, ANY])} FROM {windows} WHERE {' AND '.join(on)}"
     )
     every = int(random.choice([1, 2]))
     query = f"{chosen}{' GROUP BY a.g' if by else ''} EVERY {every} SECOND{'S' if every > 1 else ''}"
-    keys = int(random.choice([50, 500, 5_000] if inputs == 2 else [200, 2_000]))
-    return Drawn(query, rates, keys, hot, int(random.choice([4, 50])), seed)
+    keys = int(random.choice([50, 500, 5_000, 50_000] if inputs == 2 else [200, 2_000, 20_000]))
+    return Drawn(query, rates, keys, hot, int(random.choice([4, 50])), seed, 1.1 if skew == "zipf" else 0.0)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from thalweg.api.results import result_files
+from thalweg.compile.evaluations import EVALUATIONS as ALL
 from thalweg.model.query import Query
 from thalweg.model.settings import Config
 from thalweg.model.stream import Column, Stream
@@ -46,7 +47,8 @@ class Forced(WindowPlanner):
     def join(self, query: Query) -> JoinChoice:
         """The forced plan, or a snapshot where it can't be evaluated in that way."""
         early = tuple(bool(self.bits >> n & 1) and not query.attached for n in range(len(query.inputs)))
-        evaluate = self.evaluate if may_evaluate(query, self.evaluate, early) else "snapshot"
+        serves = ALL[self.evaluate].serves(query) and may_evaluate(query, self.evaluate, early)
+        evaluate = self.evaluate if serves else "snapshot"
         return JoinChoice(
             early,
             evaluate,

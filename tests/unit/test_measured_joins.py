@@ -45,8 +45,10 @@ def test_joined_rows_are_foreseen_within_a_factor_of_two(
 
 
 def test_a_value_that_becomes_frequent_changes_the_plan_at_once(tmp_path: Path) -> None:
-    """Nothing is looked at by itself between the fifth and the 32nd batch, and values are counted in the eighth alone."""
-    fed = Fed(tmp_path, {n: {"k": even(50_000)} for n in "ab"}, TWO, rate=400)
+    """Nothing is looked at by itself between the fifth and the 32nd batch, and values are counted in the eighth alone. There is always an
+    exchange, or so few rows would be aggregated early to save it."""
+    settings = "SET plan.exchange = 'always';"
+    fed = Fed(tmp_path, {n: {"k": even(50_000)} for n in "ab"}, TWO, rate=400, settings=settings)
     fed.batch(6)
     assert fed.plan == "00 snapshot" and not fed.are_pairs_off
     fed.streams = {n: {"k": hot(50_000, 0.5)} for n in "ab"}

@@ -120,8 +120,14 @@ def _oldest_row(shape: Shape, number: int, frontiers: Frontiers) -> int:
     if frontier is None or given.length is None or longer == FOR_EVER:
         return LOWEST
     if given.kind == TUMBLE:
-        return frontier // given.length * given.length
+        return (frontier - _waited(shape, longer)) // given.length * given.length
     return frontier - given.length - longer + 1
+
+
+def _waited(shape: Shape, longer: int) -> int:
+    """How much older than a frontier the rows may be that still wait for partners of an instance: where all are of one, no older than it."""
+    streams = [shape.query.inputs[n] for n in shape.streams]
+    return longer if len({(i.kind, i.length) for i in streams}) > 1 else 0
 
 
 def _oldest_in_order(query: Query, running: Running, frontiers: Frontiers) -> int:

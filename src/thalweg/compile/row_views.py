@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 from thalweg.compile.inputs import ALL, NEW, Sizes, rows_of
 from thalweg.compile.join_tree import Clause, View
 from thalweg.compile.views import narrow, set_of
@@ -28,15 +26,23 @@ def row_view(shape: Shape, number: int, which: str, sizes: Sizes, marked: bool) 
 def together(shape: Shape) -> list[Clause]:
     """No row may have left its window when the last one comes."""
     inputs, streams = shape.query.inputs, shape.streams
-    tumbling = {
-        n: floor_div(f'"{n}.slot"', inputs[n].length or 1) for n in streams if inputs[n].kind == TUMBLE
-    }
-    same = [
-        Clause(f"{tumbling[a]} = {tumbling[b]}", frozenset((a, b)), same="window")
-        for a, b in combinations(tumbling, 2)
-    ]
     ranges = [(n, other) for n in streams if inputs[n].kind == RANGE for other in streams if other != n]
-    return same + [
+    return _tumbling(shape) + [
         Clause(f'"{other}.slot" - "{n}.slot" < {inputs[n].length}', frozenset((n, other)))
         for n, other in ranges
     ]
+
+
+def _tumbling(shape: Shape) -> list[Clause]:
+    """Rows in one instance of windows of one length; none of another stream after the instance of a row."""
+    inputs, found = shape.query.inputs, []
+    tumbling = {n: inputs[n].length or 1 for n in shape.streams if inputs[n].kind == TUMBLE}
+    for n, length in tumbling.items():
+        for other in shape.streams:
+            mine, others = (floor_div(f'"{i}.slot"', length) for i in (n, other))
+            both = frozenset((n, other))
+            if tumbling.get(other) != length:
+                found.append(Clause(f"{others} <= {mine}", both))
+            elif n < other:
+                found.append(Clause(f"{mine} = {others}", both, same=f"window {length}"))
+    return found

@@ -19,11 +19,10 @@ from thalweg.plan.levels import last_stage
 from thalweg.plan.nodes import Plan, holds_values
 from thalweg.state.directory import Directory
 from thalweg.state.manifest import Manifest
+from thalweg.statistics.records import FEW_ROWS
 
 # Batches that count distinct values for the statistics of joins.
 COUNT_IN, COUNT_EVERY = (0, 1, 4), 8
-# Rows of partial aggregates and state up to which a batch needs no exchange.
-FEW_ROWS = 100_000
 
 
 class Orders:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from thalweg.explain.model import NodeView
 from thalweg.explain.running_words import named_by
@@ -143,9 +144,12 @@ def attached_texts(query: Query) -> Iterator[str]:
 def together_texts(query: Query) -> Iterator[str]:
     """The condition on time of joined rows: none may have left its window when the last one comes."""
     streams = [i for i in query.inputs if i.is_stream]
-    tumbling = [i for i in streams if i.kind == TUMBLE]
-    if len(tumbling) > 1:
-        yield f"{', '.join(i.alias for i in tumbling)} in the same window of {duration_text(tumbling[0].length or 0)}"
+    for length in dict.fromkeys(i.length or 0 for i in streams if i.kind == TUMBLE):
+        inside = [i for i in streams if i.kind == TUMBLE and i.length == length]
+        if len(inside) > 1:
+            yield f"{', '.join(i.alias for i in inside)} in the same window of {duration_text(length)}"
+        for given, other in product(inside, (i for i in streams if i not in inside)):
+            yield f"{other.alias} not after the window of {duration_text(length)} that {given.alias} is in"
     yield from (_after(other, i) for i in streams if i.kind == RANGE for other in streams if other is not i)
 
 

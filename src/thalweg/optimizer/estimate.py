@@ -11,6 +11,7 @@ from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, Estimate, hel
 from thalweg.optimizer.cost.partners import Partners, partners_of
 from thalweg.optimizer.cost.widths import Widths
 from thalweg.plan.join_order import Meeting, Order
+from thalweg.plan.nodes import is_holistic
 from thalweg.statistics.records import JoinStatistics
 
 
@@ -59,11 +60,20 @@ def best_order(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> O
     return tuple(Meeting(fresh, join.partners.cheapest(rows)) for fresh, rows in met.items())
 
 
+def ranges_of(join: CostedJoin, statistics: JoinStatistics) -> int:
+    """In how many hash ranges statements run: in one where all that is sent and kept are partial aggregates, and few."""
+    streams, batch = [join.held[n] for n in join.streams], statistics.batch / SECOND
+    if join.query.every is None or is_holistic(join.query) or not all(h.may_be_set for h in streams):
+        return statistics.ranges
+    rows = sum(h.pieces * batch + h.kept for h in streams)
+    return 1 if rows <= statistics.few else statistics.ranges
+
+
 def estimated(join: CostedJoin, evaluate: str, statistics: JoinStatistics) -> Estimate:
     """The cost of a join that is evaluated in some way, its inputs meeting in their order."""
     constants, batch, evaluation = join.constants, statistics.batch / SECOND, EVALUATIONS[evaluate]
     work, kept, pairs = evaluation.work(join, statistics)
-    steps = evaluation.statements * constants.step / batch
+    steps = evaluation.statements.of(join) * ranges_of(join, statistics) * constants.step / batch
     rows = sum(h.kept for h in join.held) + kept
     sides = sum(h.kept * join.widths.sides[n, h.early] for n, h in enumerate(join.held))
     terms = (("take in", sum(h.taken(constants) for h in join.held)), *work, ("statements", steps))

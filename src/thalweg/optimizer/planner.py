@@ -48,7 +48,7 @@ from thalweg.plan.nodes import Derived, Fragment, Join, Plan
 from thalweg.state.manifest import Manifest, Seen
 from thalweg.statistics.constants import join_constants
 from thalweg.statistics.known import Known, Sampled
-from thalweg.statistics.records import JoinStatistics, WindowStatistics
+from thalweg.statistics.records import FEW_ROWS, JoinStatistics, WindowStatistics
 
 CLEAR_GAIN = 1.25
 PARTITIONS = 2
@@ -194,7 +194,15 @@ def planner_for(
     """The planner of a configuration with what a manifest knows, what is declared, and what was sampled. Of the queries those that are
     nested in others tell how many results there are to be read."""
     seen = manifest.seen if manifest is not None else Seen()
-    known = Known(seen, tuple(streams), tuple(relations), sampled or Sampled(), all_nested(queries))
+    known = Known(
+        seen,
+        tuple(streams),
+        tuple(relations),
+        sampled or Sampled(),
+        all_nested(queries),
+        config.partitions or PARTITIONS,
+        0 if config.exchange == "always" else FEW_ROWS,
+    )
     return WindowPlanner(config, known)
 
 

@@ -53,7 +53,9 @@ def join_statistics(known: Known, query: Query) -> JoinStatistics:
         for side in sides_of(query, (True,) * len(query.inputs))
     )
     groups, batch = known.groups(query).value, known.batch(query.streams).value
-    expected = JoinStatistics(inputs, rounded(max(groups, 1)), rounded(batch))
+    expected = JoinStatistics(
+        inputs, rounded(max(groups, 1)), rounded(batch), ranges=known.ranges, few=known.few
+    )
     return replace(expected, measured=times_expected(query, known.joined(query), expected))
 
 
@@ -137,8 +139,8 @@ def gathering_pays(
     if len(pools) < (2 if stays_one else FEWEST * partitions):
         return False
     steps, batch = join_constants().step, max(known.batch(pools[0][0].streams).value, 1.0) / SECOND
-    join, side = EVALUATIONS["rows"].statements * steps / batch, SIDE * steps / batch
-    rows = [max(cost(some) - join, 0.0) for some in pools]
+    join, side = EVALUATIONS["rows"].statements.any * steps / batch, SIDE * steps / batch
+    rows = [max(cost(some) - join * known.ranges, 0.0) for some in pools]
     spread = sum(r / partitions + join + side * len(p[0].streams) for r, p in zip(rows, pools, strict=True))
     loads = [0.0] * min(partitions, len(pools))
     strange = _passed_over(known, pools, batch)

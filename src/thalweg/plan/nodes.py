@@ -394,7 +394,12 @@ def _indexed(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     return found
 
 
+def is_holistic(query: Query) -> bool:
+    """Whether some aggregate keeps values of rows."""
+    return any(AGGREGATES[a.call.function].holistic for a in query.aggregates)
+
+
 def holds_values(plan: Plan) -> bool:
     """Whether what goes through the exchange may hold values of single rows: rows of a join, or values that an aggregate keeps."""
-    kept = any(AGGREGATES[a.call.function].holistic for j in plan.joins for a in j.asked.aggregates)
+    kept = any(is_holistic(j.asked) for j in plan.joins)
     return kept or any(f.holistic or not (f.early or f.static) for f in plan.fragments)

@@ -11,7 +11,6 @@ from sqlglot import exp
 from thalweg.model.nesting import is_nested, results_of
 from thalweg.model.query import PASSING, RANGE, STATIC, TUMBLE, UNBOUNDED, Query
 from thalweg.model.stream import Relation, Stream
-from thalweg.model.windows import duration_text
 from thalweg.sql.inner import Inner, inner_of
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source, span_of, suggestion
@@ -129,7 +128,6 @@ def bind_inputs(source: Source, select: exp.Select, known: Known, rows: bool = F
             else f"{inputs[0].origin.name} is a table, not a stream"
         )
         raise source.at(select.args["from_"].this, what, "join a stream, such as bid [RANGE 1 HOUR]")
-    _check_windows(source, tables, inputs)
     return tuple(inputs)
 
 
@@ -176,20 +174,3 @@ def _static(source: Source, table: exp.Table, relation: Relation, alias: str) ->
     if time is not None:
         raise source.at(time, f"{relation.name} is a table, which has no event time", "remove TIMESTAMP BY")
     return Input(alias, relation, STATIC)
-
-
-def _check_windows(source: Source, tables: tuple[exp.Table, ...], inputs: list[Input]) -> None:
-    """Refuse tumbling windows beside others, or of several lengths."""
-    streams = [
-        (t.args["window"], i) for t, i in zip(tables, inputs, strict=True) if t.args.get("window") is not None
-    ]
-    if not streams:
-        return
-    first = streams[0][1]
-    for window, other in streams[1:]:
-        if (other.kind == TUMBLE) != (first.kind == TUMBLE):
-            message = f"{other.kind.upper()} can't be joined with {first.kind.upper()}"
-            raise source.at(window, message, "write TUMBLE of one length after every stream, or after none")
-        if other.kind == TUMBLE and other.length != first.length:
-            hint = f"write [TUMBLE {duration_text(first.length or 0)}] after every stream"
-            raise source.at(window, "the TUMBLE windows of a join must be of the same length", hint)

@@ -10,6 +10,7 @@ from sqlglot import exp
 from thalweg.model.query import RANGE, TUMBLE
 from thalweg.model.windows import UNITS, duration_text
 from thalweg.sql.inputs import Input
+from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source
 from thalweg.sql.windows import fixed_length
 
@@ -20,7 +21,7 @@ def bind_every(source: Source, select: exp.Select, inputs: Sequence[Input]) -> i
     """The distance of two instants, in microseconds."""
     every = select.args.get("every")
     given = None if every is None else fixed_length(source, every.expressions[0], "EVERY")
-    tumble = next((i.length for i in inputs if i.kind == TUMBLE), None)
+    tumble = _tumbling(source, select, inputs)
     if tumble is None:
         return given or default_every([i.length or 0 for i in inputs if i.kind == RANGE])
     if every is not None and given != tumble:
@@ -29,6 +30,18 @@ def bind_every(source: Source, select: exp.Select, inputs: Sequence[Input]) -> i
             every, f"results of TUMBLE {text} come every {text}", f"write EVERY {text}, or leave it out"
         )
     return tumble
+
+
+def _tumbling(source: Source, select: exp.Select, inputs: Sequence[Input]) -> int | None:
+    """The length of the TUMBLE windows, of which an instant is the end of one; so they must have the same."""
+    found: int | None = None
+    for table, i in zip(table_references(source, select), inputs, strict=True):
+        if i.kind == TUMBLE and found is not None and i.length != found:
+            message = "the TUMBLE windows of an aggregate over a join must be of the same length"
+            hint = f"write [TUMBLE {duration_text(found)}], or RANGE or UNBOUNDED"
+            raise source.at(table.args["window"], message, hint)
+        found = i.length if i.kind == TUMBLE else found
+    return found
 
 
 def default_every(lengths: Sequence[int]) -> int:

@@ -22,7 +22,7 @@ from thalweg.plan.groups import Group, group_of, in_order
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.sides import sides_of
 from thalweg.state.manifest import Seen
-from thalweg.statistics.records import Heavy, WindowStatistics
+from thalweg.statistics.records import FEW_ROWS, Heavy, WindowStatistics
 
 # What a stream is taken for before anything of it is known.
 ASSUMED = WindowStatistics(rate=1_000, keys=100, batch=60_000_000)
@@ -101,13 +101,16 @@ class JoinedBy:
 
 @dataclass(frozen=True)
 class Known:
-    """All that is known. Each figure is the best there is: measured, else declared, else sampled, else assumed."""
+    """All that is known. Each figure is the best there is: measured, else declared, else sampled, else assumed. `ranges` are the hash ranges
+    of state, and of so `few` partial aggregates there is one."""
 
     seen: Seen = field(default_factory=Seen)
     streams: tuple[Stream, ...] = ()
     relations: tuple[Relation, ...] = ()
     sampled: Sampled = field(default_factory=Sampled)
     nested: tuple[Query, ...] = ()
+    ranges: int = 1
+    few: int = FEW_ROWS
 
     def group(self, group: Group) -> GroupFigures:
         """Of the windows over one grouping."""

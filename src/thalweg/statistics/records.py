@@ -23,6 +23,8 @@ class WindowStatistics:
             )
 
 
+FEW_ROWS = 100_000
+"""Rows of partial aggregates and state up to which a batch needs no exchange."""
 Heavy = tuple[tuple[int, float], ...]
 """Hashes of values that many rows have, each with the share of rows, the largest first."""
 
@@ -56,12 +58,15 @@ class JoinStatistics:
     """What is known of a join: its inputs, the groups of its results, and microseconds of event time per micro-batch.
 
     measured: for inputs that are aggregated early or not, how many times as many joined rows there were as all else lets expect.
+    ranges: hash ranges, each with statements of its own; of so `few` partial aggregates there is one.
     """
 
     inputs: tuple[InputStatistics, ...]
     groups: float
     batch: float
     measured: tuple[tuple[tuple[bool, ...], float], ...] = ()
+    ranges: int = 1
+    few: int = FEW_ROWS
 
     def times(self, early: tuple[bool, ...]) -> float:
         """How many times the joined rows that are expected there are, by the plan that is most like one.

@@ -45,8 +45,10 @@ def attached_query_texts(draw: DrawFn, sources: JoinSources, rows: bool | None =
     tumbling = draw(st.integers(0, 3)) == 3
     length = draw(st.sampled_from(_LENGTHS)) * sources.unit
 
+    mixed = tumbling and draw(st.booleans())
+
     def windowed(input_: Input, least: int) -> str:
-        if tumbling:
+        if tumbling and not (mixed and input_.alias != "x" and draw(st.booleans())):
             return f" [TUMBLE {duration_text(length)}]"
         found = draw(st.sampled_from([*_LENGTHS, *([] if least else [None])]))
         return " [UNBOUNDED]" if found is None else f" [RANGE {duration_text(found * sources.unit)}]"

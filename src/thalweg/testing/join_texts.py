@@ -55,7 +55,7 @@ def join_query_texts(
     """A SELECT of aggregates over a join, or of its rows; with None, either. Rows of one stream need no window."""
     rows = draw(st.booleans()) if aggregate is None else not aggregate
     inputs = draw(_inputs(sources, 1, max_inputs))
-    windows = draw(_windows(inputs, sources.unit))
+    windows = draw(_windows(inputs, sources.unit, rows))
     if rows and sum(i.timed for i in inputs) == 1 and (len(inputs) == 1 or draw(st.booleans())):
         windows = _Windows(("",) * len(inputs), "")
     body = draw(_bodies(inputs, windows))
@@ -81,23 +81,36 @@ def _inputs(draw: DrawFn, sources: JoinSources, least: int, most: int) -> tuple[
 
 
 @st.composite
-def _windows(draw: DrawFn, inputs: tuple[Input, ...], unit: int) -> _Windows:
-    """RANGE of a length each, some UNBOUNDED, or all TUMBLE; one to six instants in the longest window."""
+def _windows(draw: DrawFn, inputs: tuple[Input, ...], unit: int, rows: bool) -> _Windows:
+    """RANGE of a length each, some UNBOUNDED, or all TUMBLE, or some TUMBLE beside others; one to six instants in the longest window."""
     form, lengths = (
         draw(st.sampled_from(_FORMS)),
         _LENGTHS if len(inputs) < 3 else _LENGTHS[4:],
     )  # where many meet, they need time
     if draw(st.integers(0, 3)) == 3:
-        length = form.format(duration_text(draw(st.sampled_from(lengths)) * unit))
-        return _Windows(
-            tuple(f" [TUMBLE {length}]" if i.timed else "" for i in inputs),
-            draw(st.sampled_from(["", f" EVERY {length}"])),
+        length, mixed = form.format(duration_text(draw(st.sampled_from(lengths)) * unit)), draw(st.booleans())
+        tumbling = f" [TUMBLE {length}]"
+        beside = draw(_beside(tumbling, form, lengths, unit, rows)) if mixed else st.just(tumbling)
+        first = next(n for n, i in enumerate(inputs) if i.timed)
+        texts = tuple(
+            "" if not i.timed else tumbling if n == first else draw(beside) for n, i in enumerate(inputs)
         )
+        return _Windows(texts, draw(st.sampled_from(["", f" EVERY {length}"])))
     drawn = [draw(st.sampled_from([*lengths, None, None])) if i.timed else 0 for i in inputs]
     longest = max((n for n in drawn if n), default=5)
     every = draw(st.sampled_from([n for n in range(1, 13) if longest <= 6 * n and n <= longest]))
     texts = tuple(draw(_window_texts(form, n, unit)) if n != 0 else "" for n in drawn)
     return _Windows(texts, f" EVERY {form.format(duration_text(every * unit))}")
+
+
+@st.composite
+def _beside(
+    draw: DrawFn, tumbling: str, form: str, lengths: tuple[int, ...], unit: int, rows: bool
+) -> SearchStrategy[str]:
+    """What windows beside a tumbling one may be; of joined rows also tumbling ones of another length."""
+    other = form.format(duration_text(draw(st.sampled_from(lengths)) * unit))
+    ranges = [_window_texts(form, n, unit) for n in (*lengths[:4], None)]
+    return st.one_of(st.just(f" [TUMBLE {other}]" if rows else tumbling), *ranges)
 
 
 def _window_texts(form: str, length: int | None, unit: int) -> SearchStrategy[str]:

@@ -78,10 +78,12 @@ def _near(query: Query, numbers: Sequence[int]) -> list[str]:
         for n in streams
         if query.inputs[n].kind == RANGE
     ]
-    slots = [
-        f"floor_divide(__ts{n}, {query.inputs[n].length})" for n in streams if query.inputs[n].kind == TUMBLE
+    bounds += [
+        f"floor_divide(__ts{n}, {query.inputs[n].length}) = floor_divide(greatest({times}), {query.inputs[n].length})"
+        for n in streams
+        if query.inputs[n].kind == TUMBLE
     ]
-    return [*bounds, *(f"{slots[0]} = {s}" for s in slots[1:])]
+    return bounds
 
 
 def _is_known(query: Query, mine: Sequence[int], others: Sequence[int], ends: Ends) -> str:

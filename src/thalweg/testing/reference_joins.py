@@ -122,8 +122,11 @@ def _create_rows(db: duckdb.DuckDBPyConnection, query: Query) -> None:
     bounds = [
         f"greatest({times}) - __ts{n} < {i.length}" for n, i in enumerate(query.inputs) if i.kind == RANGE
     ]
-    slots = [f"floor_divide(__ts{n}, {i.length})" for n, i in enumerate(query.inputs) if i.kind == TUMBLE]
-    bounds += [f"{slots[0]} = {s}" for s in slots[1:]]
+    bounds += [
+        f"floor_divide(__ts{n}, {i.length}) = floor_divide(greatest({times}), {i.length})"
+        for n, i in enumerate(query.inputs)
+        if i.kind == TUMBLE
+    ]
     db.execute(
         f"CREATE TABLE joined AS SELECT * FROM {_inputs(query)} WHERE {_all([*bounds, *_predicates(query)])}"
     )

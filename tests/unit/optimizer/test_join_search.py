@@ -66,7 +66,8 @@ def drawn(random: Random, query: Query) -> JoinStatistics:
         )
     patterns = random.sample(list(product((False, True), repeat=len(inputs))), random.choice((0, 0, 2)))
     measured = tuple((p, 10 ** random.uniform(-1, 2)) for p in patterns)
-    return JoinStatistics(tuple(inputs), 10 ** random.uniform(0, 4), 10 ** random.uniform(5, 8), measured)
+    groups, batch, ranges = 10 ** random.uniform(0, 4), 10 ** random.uniform(5, 8), random.choice((1, 2, 8))
+    return JoinStatistics(tuple(inputs), groups, batch, measured, ranges)
 
 
 def plans(random: Random, count: int) -> Plans:

@@ -69,6 +69,25 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class Statements:
+    """About how many statements a batch takes in a hash range, with all else that it takes whatever rows there are: so many, more for each
+    stream, and more for each that is aggregated early."""
+
+    any: float
+    stream: float = 0.0
+    early: float = 0.0
+
+    def of(self, join: CostedJoin) -> float:
+        """Those of a join.
+
+        >>> Statements(4, 2, 1).any
+        4
+        """
+        streams = [join.held[n] for n in join.streams]
+        return self.any + self.stream * len(streams) + self.early * sum(h.is_set for h in streams)
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """A way to evaluate a join.
 
@@ -83,7 +102,7 @@ class Evaluation:
 
     name: str
     words: str
-    statements: int
+    statements: Statements
     steps: Callable[[Shape, Moment], Iterator[Step]]
     meetings: Callable[[CostedJoin, JoinStatistics], Meetings]
     work: Callable[[CostedJoin, JoinStatistics], Work]

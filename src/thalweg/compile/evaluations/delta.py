@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Sizes, Step, Work
+from thalweg.compile.evaluations.base import (
+    KEPT,
+    SENT,
+    Evaluation,
+    Meetings,
+    Moment,
+    Sizes,
+    Statements,
+    Step,
+    Work,
+)
 from thalweg.compile.evaluations.snapshot import is_expanded
 from thalweg.compile.inputs import NEW, instant, joined, rows_of, same_instant, window_view
 from thalweg.compile.join_tree import View
@@ -194,7 +204,7 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
 DELTA = Evaluation(
     name="delta",
     words="at every instant pairs that enter are added to the totals, those that leave subtracted; state: the totals of each group",
-    statements=14,
+    statements=Statements(0, 7, 3),
     steps=_steps,
     meetings=_meetings,
     work=_work,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Step, Work
+from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Statements, Step, Work
 from thalweg.compile.inputs import clipped, merged_lives, one_each, pairs_of, standing, turns
 from thalweg.compile.views import AS_SAID, PAIRS, combined_parts, grouped
 from thalweg.optimizer.cost.join_engine import SECOND, CostedJoin, grouping
@@ -139,7 +139,7 @@ def lived(join: CostedJoin, statistics: JoinStatistics, pairs: bool) -> Work:
 EXPIRY = Evaluation(
     name="expiry",
     words="a pair counts until its first member leaves its window; state: partial results of each group by that instant",
-    statements=12,
+    statements=Statements(2, 5, 1),
     steps=_steps,
     meetings=new_rows,
     work=lambda join, statistics: lived(join, statistics, pairs=False),

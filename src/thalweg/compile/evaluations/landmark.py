@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.compile.evaluations.base import SENT, Evaluation, Moment, Step, Work
+from thalweg.compile.evaluations.base import SENT, Evaluation, Moment, Statements, Step, Work
 from thalweg.compile.evaluations.expiry import fresh_inputs, new_rows
 from thalweg.compile.inputs import pairs_of, turns
 from thalweg.compile.views import ONE_EACH, grouped
@@ -41,7 +41,7 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
 LANDMARK = Evaluation(
     name="landmark",
     words="what enters at each instant is told to its group once; no state but the inputs'",
-    statements=4,
+    statements=Statements(4),
     steps=_steps,
     meetings=new_rows,
     work=_work,

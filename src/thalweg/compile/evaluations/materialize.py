@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Moment, Step
+from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Moment, Statements, Step
 from thalweg.compile.evaluations.expiry import (
     fresh_inputs,
     kept_lives,
@@ -40,7 +40,7 @@ def _steps(shape: Shape, moment: Moment) -> Iterator[Step]:
 MATERIALIZE = Evaluation(
     name="materialize",
     words="every joined pair is kept until its first member leaves its window",
-    statements=11,
+    statements=Statements(1, 5, 1),
     steps=_steps,
     meetings=new_rows,
     work=lambda join, statistics: lived(join, statistics, pairs=True),

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from thalweg.compile.attached_rows import attached_rows
-from thalweg.compile.evaluations.base import MET, SHOWN, Evaluation, Meetings, Moment, Sizes, Step, Work
+from thalweg.compile.evaluations.base import (
+    MET,
+    SHOWN,
+    Evaluation,
+    Meetings,
+    Moment,
+    Sizes,
+    Statements,
+    Step,
+    Work,
+)
 from thalweg.compile.inputs import ALL, NEW, OLD, joined, turns
 from thalweg.compile.join_tree import Clause, View
 from thalweg.compile.lengths import shorter
@@ -152,7 +162,7 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
 ROWS = Evaluation(
     name="rows",
     words="each combination of rows is made once, when its last row comes; no state but the inputs'",
-    statements=6,
+    statements=Statements(6),
     steps=_steps,
     meetings=_meetings,
     work=_work,

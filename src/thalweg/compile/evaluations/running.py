@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from thalweg.compile.evaluations.base import KEPT, SHOWN, Evaluation, Meetings, Moment, Step, Work
+from thalweg.compile.evaluations.base import KEPT, SHOWN, Evaluation, Meetings, Moment, Statements, Step, Work
 from thalweg.expr.nodes import Expr
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
@@ -258,7 +258,7 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
 RUNNING = Evaluation(
     name="running",
     words="rows that the watermark has passed are put in order, each key by itself, and become results",
-    statements=3,
+    statements=Statements(3),
     steps=_steps,
     meetings=_meetings,
     work=_work,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from thalweg.compile.evaluations.base import SENT, Evaluation, Meetings, Moment, Sizes, Step, Work
+from thalweg.compile.evaluations.base import SENT, Evaluation, Meetings, Moment, Sizes, Statements, Step, Work
 from thalweg.compile.inputs import (
     ALL,
     instant,
@@ -130,7 +130,7 @@ def _work(join: CostedJoin, statistics: JoinStatistics) -> Work:
 SNAPSHOT = Evaluation(
     name="snapshot",
     words="the windows are joined anew, at every instant or once for all instants of a batch; no state but the inputs'",
-    statements=8,
+    statements=Statements(4, 2),
     steps=_steps,
     meetings=_meetings,
     work=_work,

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from thalweg.compile.evaluations.base import KEPT, SENT, Evaluation, Meetings, Moment, Sizes, Step, Work
+from thalweg.compile.evaluations.base import (
+    KEPT,
+    SENT,
+    Evaluation,
+    Meetings,
+    Moment,
+    Sizes,
+    Statements,
+    Step,
+    Work,
+)
 from thalweg.compile.evaluations.delta import (
     EXACT_SUMS,
     is_invertible,
@@ -290,7 +300,7 @@ WIDE = Evaluation(
     name="wide",
     words="what enters and leaves windows is joined with sets of the whole other windows, and added to or taken from the totals; "
     "state: the totals of each group, and one aggregation set of each window",
-    statements=16,
+    statements=Statements(2, 14),
     steps=_steps,
     meetings=_meetings,
     work=_work,

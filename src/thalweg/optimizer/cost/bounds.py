@@ -23,6 +23,16 @@ class Either(Held):
 
     ways: tuple[Held, ...] = ()
 
+    @property
+    def is_set(self) -> bool:
+        """That is not decided."""
+        return False
+
+    @property
+    def may_be_set(self) -> bool:
+        """It may."""
+        return True
+
     def taken(self, c: JoinConstants) -> float:
         """What it takes at least to take its rows in."""
         return min(h.taken(c) for h in self.ways)

@@ -49,6 +49,16 @@ class Held:
     endless: bool = False
 
     @property
+    def is_set(self) -> bool:
+        """Whether it is surely an aggregation set."""
+        return self.early
+
+    @property
+    def may_be_set(self) -> bool:
+        """Whether it may be one."""
+        return self.early
+
+    @property
     def kept(self) -> float:
         """Rows of state; the slots of an aggregation set without end become one."""
         return self.window if self.early and self.endless else self.slot * self.lifetime
