@@ -31,11 +31,21 @@ KEPT = [
     (HOPS, HOPS + " HAVING COUNT(*) > 4"),
     (PAIRS, f"SELECT a.k, window_end, SUM(b.v) AS total {JOIN} GROUP BY a.k EVERY 2 SECONDS"),
     (PAIRS, PAIRS.replace(" EVERY", " HAVING COUNT(*) > 30 EVERY")),
+    (SUMS, SUMS.replace("FROM s", "FROM s WHERE k > 1")),
+    (
+        SUMS.replace("FROM s", "FROM s WHERE k > 0 AND v > 3"),
+        SUMS.replace("FROM s", "FROM s WHERE k > 1 AND k < 4 AND v > 3"),
+    ),
+    (HOPS, HOPS.replace("FROM s", "FROM s WHERE k IN (1, 3)") + " HAVING COUNT(*) > 2"),
+    (PAIRS, PAIRS.replace("a.k = b.k", "a.k = b.k AND a.k <> 2")),
 ]
 BEGUN_ANEW = [
     (SUMS, SUMS.replace("MAX(v)", "MIN(v)")),
     (SUMS, SUMS.replace("FROM s", "FROM s WHERE v > 5")),
     (SUMS, SUMS.replace("6 seconds", "8 seconds")),
+    (SUMS.replace("FROM s", "FROM s WHERE k > 1"), SUMS.replace("FROM s", "FROM s WHERE k > 0")),
+    (SUMS, SUMS.replace("FROM s", "FROM s WHERE k + v > 9")),
+    (PAIRS, PAIRS.replace("a.k = b.k", "a.k = b.k AND b.k <> 2")),
     (PAIRS, PAIRS.replace("EVERY 2 SECONDS", "EVERY 2 SECONDS EMIT CHANGES")),
 ]
 
@@ -43,7 +53,9 @@ BEGUN_ANEW = [
 class Run:
     """A query that is altered before a batch."""
 
-    def __init__(self, root: Path, old: str, new: str, settings: str = "", reopened: bool = False) -> None:
+    def __init__(
+        self, root: Path, old: str, new: str, settings: str = "", reopened: bool = False, later: str = ""
+    ) -> None:
         self.session = LocalSession(root / "run", 2)
         self.session.sql(settings + "".join(STREAM.format(n, root) for n in "sr"))
         self.fed = [{n: rows(b, 5 * i) for i, n in enumerate("sr")} for b in range(BATCHES)]
@@ -56,6 +68,8 @@ class Run:
                 self.old_results = self.first.results()
                 self.frontier = min(t or 0 for t in self.session.latest_manifest().frontiers.values())
                 self.session.sql(f"ALTER QUERY q AS {new}")
+            if batch == AT + 1 and later:
+                self.session.sql(later)
             if batch == AT + 2 and reopened:
                 self.session.directory.unlock()
                 self.session = LocalSession(root / "run", 3)
@@ -68,6 +82,19 @@ class Run:
         if query.windows:
             return reference(query, streams["s"], [b["s"] for b in self.fed])
         return reference_join(query, streams, self.fed)
+
+
+@pytest.mark.parametrize(("old", "new"), [KEPT[6], KEPT[8], KEPT[9]])
+def test_one_that_asks_for_fewer_groups_is_planned_anew(old: str, new: str, tmp_path: Path) -> None:
+    """The rows of other groups are no more lifted then, and no instance is lost."""
+    run = Run(tmp_path, old, new, later="SET plan.windows = 'paper'")
+    after = run.reference(new)
+    moment = pa.scalar(run.frontier, pa.timestamp("us"))
+    ends = after.column("window_end").cast(pa.timestamp("us"))
+    compare(run.session.handle("q").results(), after.filter(pc.greater(ends, moment)))
+    runs = run.session.runner.plan
+    assert {f.where for f in runs.fragments} == {i.where for i in runs.query("q").inputs}
+    run.session.close()
 
 
 @pytest.mark.parametrize("settings", ["", "SET plan.sharing = 'off';", "SET plan.evaluate = 'expiry';"])

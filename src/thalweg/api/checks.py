@@ -14,7 +14,7 @@ from thalweg.engine.kernel.relations import check_relation
 from thalweg.errors import UsageError
 from thalweg.model.catalog import Catalog
 from thalweg.model.query import Query
-from thalweg.plan.core import covers
+from thalweg.plan.narrowed import covers
 
 
 def check_catalog(

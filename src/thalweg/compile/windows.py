@@ -18,6 +18,7 @@ from thalweg.model.aggregates import PartColumn, lowered, part_columns
 from thalweg.model.query import Output, Query
 from thalweg.model.windows import Window
 from thalweg.plan.arithmetic import HALF
+from thalweg.plan.narrowed import of_groups
 from thalweg.plan.nodes import BEGUN, Derived, Emission, Fragment, Plan
 from thalweg.plan.pool import MEMBER, numbered
 from thalweg.plan.ranges import Range, whole_from, window_of
@@ -282,7 +283,7 @@ def inline(plan: Plan) -> frozenset[str]:
 
 
 def _emission_step(plan: Plan, number: int, emission: Emission, inlined: frozenset[str]) -> EmissionStep:
-    query, nodes = plan.query(emission.query), tuple(plan.node(id) for id in emission.nodes)
+    query, nodes = of_groups(plan, emission.query), tuple(plan.node(id) for id in emission.nodes)
     if window_of(emission).session:
         return _session_step(query, number, emission)
     wanted = query_parts(query)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from thalweg.model.query import Query
 from thalweg.model.target import Files
 from thalweg.optimizer.join_nodes import first_whole, starts_of
-from thalweg.plan.core import covers
+from thalweg.plan.narrowed import covers
 from thalweg.plan.nodes import Emission, Plan
 
 MARK = "~"

@@ -46,18 +46,6 @@ def core(query: Query) -> Query:
     )
 
 
-def covers(old: Query, new: Query) -> bool:
-    """Whether one query is made of what another computes already: it has other output columns or another HAVING, and no more aggregates.
-
-    What EMIT CHANGES compares with is made of what is shown, and joined rows carry what is shown: these are not.
-    """
-    if any(q.changes or not (q.windows or q.every) for q in (old, new)):
-        return False
-    before, after = core(old), core(new)
-    is_same = replace(before, aggregates=()) == replace(after, aggregates=())
-    return is_same and set(after.aggregates) <= set(before.aggregates)
-
-
 def _columns(query: Query) -> set[ColumnRef]:
     terms = [
         *(t for e in query.equalities for t in (e.left, e.right)),

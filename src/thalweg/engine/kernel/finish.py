@@ -27,6 +27,7 @@ from thalweg.engine.task import Handover, Instants, Notes, Task
 from thalweg.model.query import Query
 from thalweg.plan.grid import Cut
 from thalweg.plan.instants import final_instants, is_emitted, times
+from thalweg.plan.narrowed import of_groups
 from thalweg.plan.nodes import Emission
 from thalweg.plan.pool import numbered
 from thalweg.plan.ranges import HIGHEST, LOWEST
@@ -114,7 +115,7 @@ class _Finish:
                     rows = self._crew(crew)
                 self.report.time(f"finish {crew.join}", rows, time.perf_counter() - started)
             for name in self.compiled.finished:
-                started, asked = time.perf_counter(), self.plan.query(name)
+                started, asked = time.perf_counter(), of_groups(self.plan, name)
                 with blaming(self.plan.alike[name]):
                     rows = self._finished(asked)
                 self.report.time(f"finish {name}", rows, time.perf_counter() - started)

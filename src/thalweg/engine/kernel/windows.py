@@ -18,6 +18,7 @@ from thalweg.engine.kernel.members import Given, shared_results
 from thalweg.engine.kernel.shelf import stack
 from thalweg.engine.kernel.showing import show, show_shared
 from thalweg.engine.kernel.stock import Stock
+from thalweg.plan.narrowed import of_groups
 from thalweg.plan.nodes import Derived, Fragment
 from thalweg.plan.ranges import LOWEST, Range, emitted, finalized, source_range
 
@@ -186,7 +187,7 @@ class WindowWork:
 
     def _bundle_sql(self, name: str, source: str, emissions: list[int]) -> str:
         asked, node, members = (
-            self.plan.query(name),
+            of_groups(self.plan, name),
             self.plan.node(source),
             [self._member(i) for i in emissions],
         )
