@@ -5,16 +5,15 @@ selectivity: figure 17, all in all three modes, of which `best` should never be 
 native: plain Spark on the files of `joins`. dashboards: windowed aggregates with filters; dashboards-spark: the most of them on Spark.
 realistic: Nexmark's bids and auctions. paces: aggregates over these at instants of their own. mixed: windows, joins and aggregates over
 joins together, on Spark.
-All but `native`, `mixed` and `dashboards-spark` run the engine without Spark's scheduler, on one core. All modes read the same files in
-turn; the first batches warm up and are dropped, the median of the others counts. Result rows of every query are compared between the modes.
+All but `native`, `mixed` and `dashboards-spark` run the engine without Spark's scheduler, on one core. All modes read the same files, batch
+by batch in turns, and are compared by the processor's time; the first batches warm up and are dropped, the median of the others counts.
+Result rows of every query are compared between the modes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import product
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +23,7 @@ from benchmarks import report, sharing_native, sharing_report
 from benchmarks.data import ROOT
 from benchmarks.runner import workspace
 from benchmarks.sharing_apart import ManyRun, run_apart
-from benchmarks.sharing_feeds import Chunks, written
+from benchmarks.sharing_feeds import written
 from benchmarks.sharing_points import MODES, Point, as_data, compared
 from benchmarks.sharing_run import Measured, run_local
 from benchmarks.sharing_workloads import COUNTS, PARTS, Workload
@@ -44,9 +43,6 @@ def main(
         str, typer.Option(help=f"of plan.sharing; {', '.join(ALL_MODES)} always take all three")
     ] = "best,off",
     quick: Annotated[bool, typer.Option(help="up to 20 queries, fewer points and batches")] = False,
-    repeats: Annotated[
-        int, typer.Option(help="how often a mode is run at a point, in turns; the least time counts")
-    ] = 1,
     timeout: Annotated[
         float, typer.Option(help="seconds until an engine or a mode is given up at one point")
     ] = 300,
@@ -60,7 +56,7 @@ def main(
         if queries
         else tuple(n for n in COUNTS if not quick or n <= 20)
     )
-    bench = Bench(Scale(counts, asked, quick, repeats, timeout), json, plot)
+    bench = Bench(Scale(counts, asked, quick, timeout), json, plot)
     for part in wanted:
         with workspace(f"sharing-{part}") as root:
             bench.run(part, root)
@@ -79,12 +75,11 @@ def _known(chosen: str, all_names: Sequence[str], what: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is run: numbers of queries, modes, fewer points if quick, repeats, seconds until something is given up."""
+    """How much is run: numbers of queries, modes, fewer points if quick, seconds until something is given up."""
 
     counts: tuple[int, ...]
     modes: tuple[str, ...]
     quick: bool
-    repeats: int
     timeout: float
 
 
@@ -125,32 +120,21 @@ class Bench:
             return
         modes = MODES if part in ALL_MODES else s.modes
         for number, workload in enumerate(PARTS[part](s.counts, s.quick)):
-            yield from measure(workload, modes, root / str(number), s.timeout, s.repeats)
+            yield from measure(workload, modes, root / str(number), s.timeout)
 
 
-def measure(
-    workload: Workload, modes: Sequence[str], root: Path, timeout: float, repeats: int = 1
-) -> Iterator[Point]:
+def measure(workload: Workload, modes: Sequence[str], root: Path, timeout: float) -> Iterator[Point]:
     """A workload in each mode, on the same files; results of every run are compared with those of the first."""
     files = written(workload.feed, workload.batches, root / "in")
-    runs: dict[str, Measured] = {}
-    found: dict[str, list[Point]] = {mode: [] for mode in modes}
-    for number, mode in product(range(repeats), modes):
-        name = mode if number == 0 else f"{mode}, run {number + 1}"
-        runs[name] = _measured(workload, mode, files, root, timeout)
-        found[mode].append(
-            Point(workload.part, workload.case, workload.value, mode, runs[name], compared(runs, name))
-        )
-    for points in found.values():
-        wrong = [p for p in points if p.wrong]
-        yield (wrong or sorted(points, key=lambda p: p.measured.batch_cpu_ms or p.measured.batch_ms or inf))[
-            0
-        ]
+    if workload.part in ON_SPARK:
+        runs = {mode: _apart(workload, mode, root, timeout) for mode in modes}
+    else:
+        runs = run_local(workload, modes, files, root, timeout)
+    for mode, found in runs.items():
+        yield Point(workload.part, workload.case, workload.value, mode, found, compared(runs, mode))
 
 
-def _measured(workload: Workload, mode: str, files: list[Chunks], root: Path, timeout: float) -> Measured:
-    if workload.part not in ON_SPARK:
-        return run_local(workload, mode, files, root, timeout)
+def _apart(workload: Workload, mode: str, root: Path, timeout: float) -> Measured:
     batches = workload.feed.events, workload.warmup, workload.measured
     return run_apart(
         ManyRun("thalweg_many", mode, str(root), workload.feed.sql, workload.queries, *batches), timeout

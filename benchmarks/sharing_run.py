@@ -1,7 +1,8 @@
-"""Runs a workload in one mode in the engine without Spark's scheduler, on one core and in one hash range, batch by batch."""
+"""Runs a workload in some modes in the engine without Spark's scheduler, on one core and in one hash range, batch by batch."""
 
 from __future__ import annotations
 
+import gc
 import shutil
 import time
 from collections.abc import Sequence
@@ -65,43 +66,58 @@ class Measured:
         return None if self.results is None else sum(rows for rows, _ in self.results.values())
 
 
-def run_local(workload: Workload, mode: str, files: Sequence[Chunks], root: Path, limit: float) -> Measured:
-    """Run the batches of a workload, as long as the limit in seconds is not over; what it wrote is gone afterwards."""
-    home = root / "session"
-    session = LocalSession(home, partitions=1)
+def run_local(
+    workload: Workload, modes: Sequence[str], files: Sequence[Chunks], root: Path, limit: float
+) -> dict[str, Measured]:
+    """Run the batches of a workload in some modes: each batch in all of them, in turns, so that whatever else the machine does meets all.
+
+    A mode goes on as long as its limit in seconds is not over; what the modes wrote is gone afterwards.
+    """
+    homes = {mode: root / f"session-{mode}" for mode in modes}
+    runs = {mode: LocalRun(workload, mode, home, root / "in", limit) for mode, home in homes.items()}
     try:
-        declared = declare(session, workload.feed.sql, workload.queries, mode, root / "in")
-        times = _timed(session, files[: workload.batches], limit)
-        done = len(times) == workload.batches
-        failure = None if done else f"{len(times)} of {workload.batches} batches in {limit:.0f} s"
-        results = results_of(session) if done else None
-        wall, cpu = (tuple(found[n] for found in times[workload.warmup :]) for n in (0, 1))
-        return Measured(
-            workload.feed.events,
-            len(workload.queries),
-            wall,
-            *state_of(session),
-            results,
-            cpu,
-            declared,
-            failure,
-        )
+        for number, chunks in enumerate(files[: workload.batches]):
+            for mode in modes if number % 2 else reversed(modes):
+                runs[mode].batch(chunks)
+        return {mode: run.measured() for mode, run in runs.items()}
     finally:
-        session.close()
-        shutil.rmtree(home, ignore_errors=True)
+        for mode, home in homes.items():
+            runs[mode].session.close()
+            shutil.rmtree(home, ignore_errors=True)
 
 
-def _timed(session: LocalSession, files: Sequence[Chunks], limit: float) -> list[tuple[float, float]]:
-    """Of each batch ms by the clock and ms of the processor; none is begun when the limit is over."""
-    times: list[tuple[float, float]] = []
-    started = time.perf_counter()
-    for chunks in files:
+class LocalRun:
+    """A workload in one mode, with the times of its batches."""
+
+    def __init__(self, workload: Workload, mode: str, home: Path, given: Path, limit: float) -> None:
+        self.workload, self.limit = workload, limit
+        self.session = LocalSession(home, partitions=1)
+        self.declared = declare(self.session, workload.feed.sql, workload.queries, mode, given)
+        self.times: list[tuple[float, float]] = []
+
+    def batch(self, chunks: Chunks) -> None:
+        """Run a batch; none is begun when the limit is over. Garbage of other modes is collected before."""
+        if sum(wall for wall, _ in self.times) > self.limit * 1_000:
+            return
+        gc.collect()
         before, busy = time.perf_counter(), time.process_time()
-        if before - started > limit:
-            break
-        session.batch(chunks)
-        times.append(((time.perf_counter() - before) * 1_000, (time.process_time() - busy) * 1_000))
-    return times
+        self.session.batch(chunks)
+        self.times.append(((time.perf_counter() - before) * 1_000, (time.process_time() - busy) * 1_000))
+
+    def measured(self) -> Measured:
+        """What the batches after the warm-up took, and what was found where all of them were run."""
+        w, done = self.workload, len(self.times) == self.workload.batches
+        wall, cpu = (tuple(found[n] for found in self.times[w.warmup :]) for n in (0, 1))
+        return Measured(
+            w.feed.events,
+            len(w.queries),
+            wall,
+            *state_of(self.session),
+            results_of(self.session) if done else None,
+            cpu,
+            self.declared,
+            None if done else f"{len(self.times)} of {w.batches} batches in {self.limit:.0f} s",
+        )
 
 
 def declare(session: Session, streams: str, queries: Sequence[str], mode: str, directory: Path) -> float:

@@ -76,6 +76,30 @@ def test_another_order_in_every_batch(tmp_path: Path, evaluate: str, bits: int) 
     compare(engine.results(query), reference_join(query, found.streams, batches), 1e-9, 1e-9)
 
 
+@pytest.mark.parametrize("switch", [1, 3])
+def test_what_is_joined_before_and_after_another_order_is_the_whole(tmp_path: Path, switch: int) -> None:
+    """AJoin's figure 13 with a, b, c as S1, S2, S3 and T1 = T2 the switch: what is given out until then is what the rows until then make
+    (IR1); then comes all that has a row since then (IR2 and IR3 with S1), whichever of its rows are older; nothing comes twice."""
+    found = bound(tmp_path, JOINED)
+    query = found.queries["q"]
+    wanted: dict[bool | None, Forced] = {}
+    for seed in range(20):
+        planner = Forced(Config(), bits=0, evaluate="rows", seed=seed)
+        first = {m.inputs.index(0) < 2 for m in planner.join(query).order if m.fresh == 1}
+        wanted.setdefault(first.pop() if first else None, planner)
+    engine = LocalEngine(
+        tmp_path / "run", tuple(found.streams.values()), tuple(found.queries.values()), wanted[True], 2
+    )
+    batches: list[dict[str, pa.Table]] = []
+    for i in range(6):
+        if i == switch:
+            engine.replan(wanted[False])
+        batches.append({n: rows(i, n, 12) for n in "abc"})
+        run_batch(engine, found, tmp_path, batches[-1])
+        compare(engine.results(query), reference_join(query, found.streams, batches), 1e-9, 1e-9)
+    assert only(engine.runner.plan).order == wanted[False].join(query).order != wanted[True].join(query).order
+
+
 def test_statistics_change_the_order_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

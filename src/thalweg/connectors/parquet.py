@@ -77,8 +77,10 @@ class Sink:
 
 
 def _encoded(table: pa.Table) -> Any:
+    """A table as a file. Texts alone have dictionaries: to look for equal numbers takes as long as all else, for a seventh of the bytes."""
     made = pa.BufferOutputStream()
-    pq.write_table(table, made)
+    texts = [f.name for f in table.schema if pa.types.is_string(f.type)]
+    pq.write_table(table, made, use_dictionary=texts or False)
     return made.getvalue()
 
 

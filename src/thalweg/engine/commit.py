@@ -151,11 +151,10 @@ def _query_counts(
         for facts in control.streams.values():
             for name, late in facts.late_by_query.items():
                 counts[name] = counts[name].plus(late=late)
-    for report in reports:
-        for result in report.results:
-            for query, rows in result.by_query.items():
-                counts[query] = counts[query].plus(rows=rows)
-    return counts
+    found: Counter[str] = Counter()
+    for result in (r for report in reports for r in report.results):
+        found.update(result.by_query)
+    return counts | {query: counts[query].plus(rows=rows) for query, rows in found.items()}
 
 
 def _learned(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from thalweg.model.query import Query
+from thalweg.once import once
 from thalweg.plan.nodes import Emission, Plan
 
 
@@ -28,6 +29,7 @@ def _later(query: Query) -> int:
     return 1 if query.every is None else 2
 
 
+@once
 def last_stage(plan: Plan) -> int:
     """The number of exchanges after that of the rows: the highest level, and one more where groups of joins are to be finished after it."""
     levels = levels_of(plan)

@@ -34,6 +34,7 @@ from thalweg.model.nesting import all_nested
 from thalweg.model.query import Query, QueryInput
 from thalweg.model.reading import columns_judged, columns_read
 from thalweg.model.stream import Column, Stream
+from thalweg.once import cached_property
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.ranges import LOWEST
 from thalweg.state.local import flush
@@ -98,10 +99,14 @@ class StreamIngest:
         self.fragments = plan.lifted.get(stream.name, [])
         # Written here: what can't be is the fault of the plan, not of the query whose step it is.
         self.lifts = plan.lifts
-        self.conditions = _conditions(plan, stream)
         self.facts = StreamFacts()
         frontier = task.frontiers.get(stream.name)
         self.frontier = LOWEST if frontier is None else frontier
+
+    @cached_property
+    def conditions(self) -> dict[tuple[str, ...], list[str]]:
+        """Each set of conditions on the rows of the stream, with the queries that read it so: asked of late rows alone."""
+        return _conditions(self.plan, self.stream)
 
     def run(self, chunks: Chunks) -> StreamFacts:
         """Facts about what was read."""

@@ -49,6 +49,7 @@ class WindowWork:
     def __init__(self, stock: Stock) -> None:
         self.stock, self.compiled, self.plan = stock, stock.compiled, stock.plan
         self.shelf, self.tables, self.report = stock.shelf, stock.tables, stock.report
+        self._given_out: dict[object, Range] = {}
         shared = (i for crew, _ in self.compiled.window_crews for i in crew.emissions)
         self.emitted = {i: self._emitted(i) for i in (*self.compiled.emissions, *shared)}
         self.numbers = {id(e): i for i, e in enumerate(self.plan.emissions)}
@@ -75,8 +76,12 @@ class WindowWork:
         return self.stock.before.get(stream), self.stock.frontiers.get(stream)
 
     def _emitted(self, number: int) -> Range:
-        emission = self.plan.emissions[number]
-        return emitted(emission, *self._moves(self.plan.query(emission.query).stream))
+        """Which instances are given out: the same for all who look at a window of a stream from the same time on."""
+        e = self.plan.emissions[number]
+        alike = self.plan.query(e.query).stream, e.window, e.begin, e.until
+        if alike not in self._given_out:
+            self._given_out[alike] = emitted(e, *self._moves(alike[0]))
+        return self._given_out[alike]
 
     def _final(self, derived: Derived) -> Range:
         return finalized(derived.window, *self._moves(self.plan.fragment(derived.base).source))
