@@ -42,16 +42,17 @@ def check_no_feedback(catalog: Catalog, root: Path, outputs: Mapping[str, str]) 
 
 
 def check_sessions(before: Query, query: Query) -> None:
-    """Refuse to replace a query with session windows unless the new one goes on with what is computed for it: no event time can be named at
-    which all sessions of the one are over."""
-    if (
-        any(w.window.session for w in before.windows)
-        and not asks_same(before, query)
-        and not covers(before, query)
-    ):
+    """Refuse to replace a query with session windows, or with windows that are told while they are open, unless the new one goes on with what is
+    computed for it: there is no event time at which all windows of the one are over and none of the other has begun."""
+    told = bool(before.told or query.told)
+    if not (told or any(w.window.session for w in before.windows)):
+        return
+    if not asks_same(before, query) and not covers(before, query):
+        what = "windows that are told early" if told else "sessions that are not over"
+        way = "" if told else "change only columns that are shown and HAVING, or "
         raise UsageError(
-            f"query {query.name} has sessions that are not over, and the new one would not go on with them",
-            "change only columns that are shown and HAVING, or drop it and create the new one",
+            f"query {query.name} has {what}, and the new one would not go on with them",
+            f"{way}drop it and create the new one",
         )
 
 
@@ -107,7 +108,7 @@ def check_ttl(query: Query) -> None:
     """Refuse to forget groups of what does not remember them for ever."""
     if query.ttl is None or (
         query.accumulates
-        and not query.unnested
+        and not (query.unnested or query.told)
         and len(query.streams) == 1 == sum(i.is_stream for i in query.inputs)
     ):
         return

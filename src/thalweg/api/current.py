@@ -12,7 +12,7 @@ from thalweg.errors import UsageError
 from thalweg.expr.nodes import Column
 from thalweg.model.query import DELETED, Query
 
-_END, _ROW, _TIMES = "window_end", "__row", "__times"
+_ROW, _TIMES = "__row", "__times"
 
 
 def current_rows(query: Query, changes: pa.Table, where: Mapping[str, Any] | None = None) -> pa.Table:
@@ -49,14 +49,22 @@ def _chosen(rows: pa.Table, where: Mapping[str, Any]) -> pa.Table:
 def _newest(query: Query, changes: pa.Table) -> pa.Table:
     """The newest row of each group."""
     shown = {o.expr.name: o.name for o in query.outputs if isinstance(o.expr, Column)}
-    keys = [f"k{n}" for n in range(len(query.keys))]
-    if not shown.keys() >= {*keys, _END}:
+    keys = [*(f"k{n}" for n in range(len(query.keys))), *_window(query, shown)]
+    if not shown.keys() >= {*keys, query.instant}:
         raise UsageError(
             f"query {query.name} does not show all of its keys", "show them in SELECT, to tell groups apart"
         )
-    ordered = changes.take(pc.sort_indices(changes, [(shown[_END], "ascending")]))
+    ordered = changes.take(pc.sort_indices(changes, [(shown[query.instant], "ascending")]))
     last = _last_of_each(ordered, [shown[k] for k in keys])
     return last.filter(pc.invert(last.column(DELETED))).drop_columns([DELETED])
+
+
+def _window(query: Query, shown: Mapping[str, str]) -> list[str]:
+    """The columns that tell windows apart: one end of them, and which window it is where there are several."""
+    if not query.told:
+        return []
+    end = "window_start" if "window_start" in shown else "window_end"
+    return [end, *(["window_id"] if len(query.told) > 1 else [])]
 
 
 def _last_of_each(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
@@ -67,7 +75,7 @@ def _last_of_each(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
 
 def _left(query: Query, changes: pa.Table) -> pa.Table:
     """The rows that came more often than they left, each as often as it is left."""
-    ends = {o.name for o in query.outputs if isinstance(o.expr, Column) and o.expr.name == _END}
+    ends = {o.name for o in query.outputs if isinstance(o.expr, Column) and o.expr.name == query.instant}
     shown = [n for n in changes.column_names if n != DELETED and n not in ends]
     times = pc.if_else(changes.column(DELETED), -1, 1)
     counted = changes.select(shown).append_column(_TIMES, times)

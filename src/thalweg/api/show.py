@@ -55,8 +55,8 @@ def _status(handle: Shown) -> str:
 
 
 def _windows(query: Query) -> str:
-    if query.windows:
-        return ", ".join(w.id for w in query.windows)
+    if windows := query.windows or query.told:
+        return ", ".join(w.id for w in windows)
     return ", ".join(f"{i.alias} {window_text(i)}" for i in query.inputs if window_text(i))
 
 

@@ -8,6 +8,7 @@ the newest of a group counts. With a ttl a group into which nothing enters for s
 from __future__ import annotations
 
 from thalweg.compile.results import fields_of, final_sql, lowered_parts, rows_read, shown
+from thalweg.compile.told import INSTANCE, with_window
 from thalweg.model.query import Query
 from thalweg.plan.core import core
 from thalweg.plan.sides import join_parts
@@ -19,7 +20,7 @@ def ttl_instants(query: Query) -> int | None:
     >>> ttl_instants(Query("q", "", (), (), every=10, ttl=25))
     3
     """
-    return None if query.ttl is None or query.every is None else -(-query.ttl // query.every)
+    return None if query.forgets is None or query.every is None else -(-query.forgets // query.every)
 
 
 def totals_sql(query: Query, has_last: bool) -> str:
@@ -76,9 +77,8 @@ def _told_groups(query: Query) -> str:
     over = f'OVER (PARTITION BY {", ".join([*keys, _LIFE])} ORDER BY "i")'
     lowered = ", ".join([*keys, _I, _NEW, _LIFE, *lowered_parts(query)])
     chosen = f"coalesce(({query.having}), FALSE)" if query.having else "TRUE"
-    told = (
-        f'SELECT *, {chosen} AS "shown", {{{fields_of(query)}}} AS "o" FROM (SELECT {lowered} FROM "totals")'
-    )
+    groups = with_window(query, f'(SELECT {lowered} FROM "totals")')
+    told = f'SELECT *, {chosen} AS "shown", {{{fields_of(query)}}} AS "o" FROM {groups}'
     seen = f'SELECT *, lag("shown") {over} AS "stood", lag("o") {over} AS "was" FROM ({told})'
     changed = '"shown" AND ("stood" IS NOT TRUE OR "o" IS DISTINCT FROM "was") OR NOT "shown" AND "stood"'
     left = [f'CASE WHEN "shown" THEN {v} END AS {v}' for v in values]
@@ -103,7 +103,8 @@ _I, _NEW, _LIFE = '"i"', '"new"', '"life"'
 
 
 def _keys(query: Query) -> list[str]:
-    return [f'"k{i}"' for i in range(len(query.keys))]
+    """What groups are told apart by."""
+    return [*(f'"k{i}"' for i in range(len(query.keys))), *(INSTANCE if query.told else ())]
 
 
 def _quoted(name: str) -> str:

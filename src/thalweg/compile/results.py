@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from thalweg.compile.told import with_window
 from thalweg.compile.windows import each_sql, outputs_sql
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import AGGREGATES
-from thalweg.model.query import DELETED, Output, Query
+from thalweg.model.query import DELETED, Query
 from thalweg.plan.core import core
 from thalweg.plan.pool import SET
 from thalweg.plan.sides import JoinPart, aggregate_parts, join_parts
@@ -60,7 +61,7 @@ def shown(query: Query, groups: str) -> str:
 
 def final_sql(query: Query, source: str, more: tuple[str, ...] = ()) -> str:
     """Groups at instants to result columns; `more` are shown besides."""
-    timed = f'SELECT *, make_timestamp("i" * {query.every}) AS "window_end" FROM {source}'
+    timed = f'SELECT *, make_timestamp("i" * {query.every}) AS "{query.instant}" FROM {with_window(query, source)}'
     return f"SELECT {', '.join([outputs_sql(query), *more])}\nFROM ({timed})"
 
 
@@ -142,12 +143,8 @@ def _changed_groups(query: Query, sources: list[str], following: int) -> str:
 
 def fields_of(query: Query) -> str:
     """What of a result is compared with what it was."""
-    compared = [o for o in query.outputs if _is_compared(o)]
+    compared = [o for o in query.outputs if not o.expr.columns & {query.instant, DELETED}]
     return ", ".join(f"'o{i}': {o.sql}" for i, o in enumerate(compared)) or "'o': 0"
-
-
-def _is_compared(output: Output) -> bool:
-    return not output.expr.columns & {"window_end", DELETED}
 
 
 def last_groups_sql(query: Query, sources: list[str], last: int) -> str:

@@ -69,7 +69,10 @@ def join_heading(view: JoinView) -> str:
 
 def _inputs(view: JoinView) -> Iterator[str]:
     """Each input with what is known of it in columns, its conditions below."""
-    names, origins = [input_text(i) for i in view.inputs], [origins_text(i) for i in view.inputs]
+    names, origins = (
+        [input_text(i, bool(view.query.told)) for i in view.inputs],
+        [origins_text(i) for i in view.inputs],
+    )
     width = min(max(map(len, ["inputs", *names])), WIDTH - 40 - max(29, *map(len, origins)))
     yield f"{INDENT}{'inputs':<{width + 2}}{'rows/s':>10}{'join keys':>11}{'partials':>10}  statistics"
     for name, origin, i in zip(names, origins, view.inputs, strict=True):
@@ -101,9 +104,9 @@ def _frequent(values: Values) -> str:
     return f", one in {most:.0%} of the rows{several}"
 
 
-def input_text(view: InputView) -> str:
-    """An input as the query has it."""
-    window = window_text(view.given) if view.given.is_stream else "(table)"
+def input_text(view: InputView, told: bool = False) -> str:
+    """An input as the query has it; where windows in GROUP BY are `told`, it has none."""
+    window = "(table)" if not view.given.is_stream else "" if told else window_text(view.given)
     return f"{view.given.source} AS {view.given.alias} {window}".rstrip()
 
 
@@ -148,7 +151,12 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
         groups = f"{keys}: {number(view.statistics.groups)} groups ({view.groups.origin})" if keys else "none"
         yield "groups", groups + having
         yield "aggregates", ", ".join(dict.fromkeys(aggregate_text(q, a) for a in q.aggregates)) or "none"
-        yield "results", f"every {duration_text(q.every)}{', the groups that changed' if q.changes else ''}"
+        if q.told:
+            yield "windows", ", ".join(w.id for w in q.told)
+        yield (
+            "results",
+            f"every {duration_text(q.every)}{', the groups that changed' if q.changes else ''}{OPEN if q.told else ''}",
+        )
     yield "batches", f"{duration(view.statistics.batch)} of event time ({view.batch.origin})"
 
 
@@ -188,13 +196,18 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
             + (", compared with those of the instant before" if query.changes else ""),
         )
     if query.accumulates:
-        yield "state", f"a row of totals for each group, {_remembered(query)}"
+        yield "state", f"a row of totals for each group{_remembered(query)}"
+
+
+OPEN = ", of windows that are open"
 
 
 def _remembered(query: Query) -> str:
+    if query.told:
+        return f" and window, until {duration_text(query.forgets or 0)} after its last row"
     if query.ttl is None:
-        return "for ever: it grows with the groups, but for WITH (ttl = '1 day')"
-    return f"until none of its rows has come for {duration_text(query.ttl)}"
+        return ", for ever: it grows with the groups, but for WITH (ttl = '1 day')"
+    return f", until none of its rows has come for {duration_text(query.ttl)}"
 
 
 def _state(view: JoinView, run: JoinRun, n: int) -> str:

@@ -30,6 +30,8 @@ RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING, ORDERED, UNITED = (
 )
 LEFT, FULL, SEMI, ANTI = "left", "full", "semi", "anti"
 DELETED = "deleted"
+AS_OF = "as_of"
+"""The instant as of which a result of a window holds that is told before its end."""
 ALL = 0
 """A history that reaches back as far as it can."""
 WINDOW_COLUMNS = {"window_id": "VARCHAR", "window_start": "TIMESTAMP", "window_end": "TIMESTAMP"}
@@ -197,6 +199,8 @@ class Query:
     Where it is `unnested`, the only aggregate gives the first rows of each group as a list, and each of them is a result: `having` and outputs
     are over the columns `"r0"`, ... that rows are listed with, and their `"rank"`.
     A group into which no row comes for a `ttl` of event time, counted in instants, is forgotten.
+    With windows that are `told`, groups are also of their instances, whose results are told while they are open; outputs are then over the
+    columns of the window and `"as_of"`, the instant.
     Where it is `running`, results are rows in the order of event time, of each key by itself; outputs and `kept` may read what its calls
     give for a row, `"o0"`, `"o1"`, ...
     `nested` are the queries whose results it reads as streams, by their names; `reads` those of them that it was given by a user's name.
@@ -229,6 +233,7 @@ class Query:
     attached: tuple[Attached, ...] = ()
     kept: tuple[Term, ...] = ()
     ttl: int | None = None
+    told: tuple[NamedWindow, ...] = ()
     running: Running | None = None
     number: int = 0
     line: int = 0
@@ -303,7 +308,7 @@ class Query:
     def accumulates(self) -> bool:
         """Whether groups are told where they change, and never lose a row: so they change only at instants at which rows come."""
         endless = all(i.kind in (UNBOUNDED, STATIC) for i in self.inputs)
-        timed = self.having is not None and "window_end" in self.having.columns
+        timed = not self.told and self.having is not None and "window_end" in self.having.columns
         return self.changes and endless and not (timed or self.attached)
 
     @property
@@ -323,9 +328,20 @@ class Query:
         return any(DELETED in o.expr.columns for o in self.outputs)
 
     @property
+    def forgets(self) -> int | None:
+        """How long after its last row a group is remembered: one of a window's instance, as long as there may be rows of it."""
+        return max((w.window.range for w in self.told), default=self.ttl)
+
+    @property
+    def instant(self) -> str:
+        """The column of the instant that a result is of."""
+        return AS_OF if self.told else "window_end"
+
+    @property
     def slot(self) -> int:
         """The widest slot that every window and the distance of two instants are a whole number of."""
-        return gcd(self.every or 0, self.grain or 0, *(i.length or 0 for i in self.inputs))
+        told = (n for w in self.told for n in (w.window.grain, w.window.offset))
+        return gcd(self.every or 0, self.grain or 0, *told, *(i.length or 0 for i in self.inputs))
 
 
 def windowed(

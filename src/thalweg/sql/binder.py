@@ -16,6 +16,7 @@ from thalweg.model.stream import Relation, Stream, View
 from thalweg.model.target import Target, target_of
 from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.conditions import conjunction
+from thalweg.sql.early import told_early
 from thalweg.sql.grouping import bind_grouping
 from thalweg.sql.inputs import Known
 from thalweg.sql.joins import bind_join
@@ -106,7 +107,7 @@ def _bind_windows(
     results = WindowResults(rows, grouping)
     outputs = results.outputs(node)
     having = results.having(node)
-    return windowed(
+    query = windowed(
         name=name,
         text=text,
         stream=rows.stream.name,
@@ -118,6 +119,7 @@ def _bind_windows(
         having=having,
         into=into,
     )
+    return told_early(rows, node, query)
 
 
 def _bind_ranked(

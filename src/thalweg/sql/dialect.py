@@ -260,7 +260,7 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
                 if self._curr.text.upper() == "EVERY" and self._next.token_type != TokenType.L_PAREN:
                     self._set_once(this, "every", self._parse_every)
                 elif self._match_text_seq("EMIT", advance=False):
-                    self._set_once(this, "emit", self._parse_emit)
+                    self._set_once(this, "emit", lambda: self._parse_emit(this))
                 else:
                     break
         return each_set(this) if isinstance(this, exp.Select) else this
@@ -278,10 +278,14 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
         self._advance()
         return exp.Tuple(expressions=[self.parse_duration()])
 
-    def _parse_emit(self) -> exp.Expr:
+    def _parse_emit(self, query: exp.Query) -> exp.Expr:
+        """`EMIT CHANGES`, `EMIT FINAL`, or `EMIT EVERY 5 SECONDS`, which is `EVERY 5 SECONDS EMIT CHANGES`."""
         self._advance()
+        if self._curr and self._curr.text.upper() == "EVERY":
+            self._set_once(query, "every", self._parse_every)
+            return exp.var("CHANGES")
         if not self._match_texts(("CHANGES", "FINAL")):
-            self.expected("CHANGES or FINAL")
+            self.expected("CHANGES, FINAL or EVERY")
         return exp.var(self._prev.text.upper())
 
     def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:

@@ -17,11 +17,12 @@ from thalweg.sql.results import Results, checked_result, output_name
 
 WINDOW_END = Column("window_end", "TIMESTAMP")
 WINDOW_HINT = "write [RANGE ...] after the stream in FROM, and EVERY at the end"
-_BY = {
+BY_TIME = {
     "FIRST": "MIN_BY(x, {})",
     "LAST": "MAX_BY(x, {})",
     "COLLECT_LIST": "COLLECT_SET(x), which has an order of its own",
 }
+"""Aggregates by event time, which only windows in GROUP BY have, with what to write elsewhere."""
 
 
 class JoinResults(Results[QueryAggregate]):
@@ -35,10 +36,10 @@ class JoinResults(Results[QueryAggregate]):
         """The aggregate that a call asks for, over one input where it reads no other, and its type."""
         rows = self.rows
         call = bind_aggregate(rows.builder("an aggregate"), node)
-        if call.function in _BY:
+        if call.function in BY_TIME:
             time = next(f"{i.alias}.{i.origin.time}" for i in rows.inputs if isinstance(i.origin, Stream))
             where = "over a join" if len(rows.inputs) > 1 else "without a window in GROUP BY"
-            hint = f"use {_BY[call.function].format(time)}"
+            hint = f"use {BY_TIME[call.function].format(time)}"
             raise rows.source.at(node, f"{call.function} {where} is not supported", hint)
         type_, read = aggregate_type(call, rows.typing), rows.read(*call.exprs)
         inputs = {c.input for c in read}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.over import has_over
 from thalweg.sql.source import Source, Span, span_of
 
@@ -32,8 +33,8 @@ HINTS = {
     "distinct": "group by the columns instead",
     "order": "results are a stream; sort them where you read them",
     "limit": "results are a stream; limit them where you read them",
-    "every": "the windows in GROUP BY say when results are emitted; EVERY goes with [RANGE 1 HOUR] after the stream",
-    "emit": "results are emitted once, when their window is final; EMIT goes with [RANGE 1 HOUR] after the stream",
+    "every": "the windows in GROUP BY say when results are final; write EMIT EVERY 5 SECONDS to have them told while they are open",
+    "emit": "results are emitted once, when their window is final; leave it out",
     "joins": "write each ON right after its JOIN",
     "into": "write CREATE QUERY name INTO 'path' AS SELECT ...",
 }
@@ -52,7 +53,8 @@ def refuse_unsupported(source: Source, query: exp.Query) -> exp.Select:
         raise source.at(
             query, f"{SOURCES.get(type(query), query.key)} is not supported here", "write a plain SELECT"
         )
-    refuse_clauses(source, query, SUPPORTED_IN_JOINS if is_join(query) or has_over(query) else SUPPORTED)
+    says_when = is_join(query) or has_over(query) or (query.args.get("emit") and groups_rows(query))
+    refuse_clauses(source, query, SUPPORTED_IN_JOINS if says_when else SUPPORTED)
     return query
 
 

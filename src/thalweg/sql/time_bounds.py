@@ -6,7 +6,7 @@ asked of every combination all the same, so a window may be longer than they nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations, product
 
@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from thalweg.expr.nodes import Call, Column, Expr, Literal
 from thalweg.model.durations import LONGEST, DurationError, parse_duration
-from thalweg.model.query import RANGE, TUMBLE, joined_name
+from thalweg.model.nesting import is_nested
+from thalweg.model.query import RANGE, TUMBLE, UNBOUNDED, joined_name
 from thalweg.model.stream import Stream
 from thalweg.model.windows import UNITS
 from thalweg.sql.inputs import NO_WINDOW, Input, no_window
@@ -26,6 +27,9 @@ Apart = dict[tuple[int, int], int]
 """By two inputs, how many microseconds the event time of the first may be above that of the second."""
 Moment = tuple[str, int]
 """An event time, by its column in the joined row, and microseconds that are added to it."""
+IMPLIED = "implied"
+"""Marks a window that the query doesn't say."""
+_HINT = f"{NO_WINDOW}, or say how far its time may be from the others', before and after them"
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 _LEAST_STEP, _FEWEST_STEPS = 1_000, 20
 _STEPS = [times * micros for _, micros in UNITS for times in (1, 10) if times * micros >= _LEAST_STEP]
@@ -36,23 +40,52 @@ def bounded(
 ) -> tuple[Input, ...]:
     """The inputs, with the windows that conditions say where the query says none."""
     missing = [n for n, i in enumerate(inputs) if i.kind == RANGE and i.length is None]
+    tables = table_references(source, select)
     if not missing:
+        _check_implied(source, tables, inputs, conditions)
         return inputs
-    apart, streams = (
-        _apart(inputs, conditions),
-        [n for n, i in enumerate(inputs) if isinstance(i.origin, Stream)],
-    )
+    apart, streams = _apart(inputs, conditions), _streams(inputs)
     needed: dict[int, int] = {}
     for n in missing:
         above = [apart.get((other, n), LONGEST) for other in streams if other != n]
         if max(above) >= LONGEST or any(i.kind == TUMBLE for i in inputs):
-            hint = f"{NO_WINDOW}, or say how far its time may be from the others', before and after them"
-            raise no_window(source, table_references(source, select)[n], inputs[n], hint)
+            if missing == streams and _meet(inputs, conditions):
+                return tuple(replace(i, kind=UNBOUNDED) if k in streams else i for k, i in enumerate(inputs))
+            raise no_window(source, tables[n], inputs[n], _HINT)
         needed[n] = max(0, *above) + 1
     longest = max(*needed.values(), *(i.length or 0 for i in inputs))
     step = max((s for s in _STEPS if s * _FEWEST_STEPS <= longest), default=_LEAST_STEP)
     return tuple(
         replace(i, length=-(-needed[n] // step) * step) if n in needed else i for n, i in enumerate(inputs)
+    )
+
+
+def _check_implied(
+    source: Source, tables: Sequence[exp.Table], inputs: tuple[Input, ...], conditions: JoinConditions
+) -> None:
+    """Refuse to keep all rows of streams for ever that no equality brings together."""
+    for table, given in zip(tables, inputs, strict=True):
+        window = table.args.get("window")
+        is_implied = window is not None and window.meta.get(IMPLIED)
+        if is_implied and len(_streams(inputs)) > 1 and not _meet(inputs, conditions):
+            raise no_window(source, table, given)
+
+
+def _streams(inputs: tuple[Input, ...]) -> list[int]:
+    return [n for n, i in enumerate(inputs) if isinstance(i.origin, Stream)]
+
+
+def _meet(inputs: tuple[Input, ...], conditions: JoinConditions) -> bool:
+    """Whether declared streams are joined by equalities, each with something else, and no row needs no partner: rows of such a join may be
+    kept for ever though nobody says so."""
+    streams, met = (
+        _streams(inputs),
+        {n for e in conditions.equalities for n in (*e.left.inputs, *e.right.inputs)},
+    )
+    return (
+        not conditions.attached
+        and met >= set(streams)
+        and not any(is_nested(inputs[n].origin.name) for n in streams)
     )
 
 

@@ -18,6 +18,7 @@ from thalweg.model.stream import Column, Stream
 from thalweg.model.windows import Window
 from thalweg.testing.reference import connect, frontier, load_rows, reference
 from thalweg.testing.reference_joins import NONE, Batches, reference_join
+from thalweg.testing.reference_told import reference_told
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ def reference_any(query: Query, data: Data, until: int | None = None) -> pa.Tabl
     if query.windows:
         batches = [b[query.stream] for b in whole.batches if query.stream in b]
         return reference(query, whole.streams[query.stream], batches, whole.begins.get(query.stream), until)
+    if query.told:
+        batches = [b[query.stream] for b in whole.batches if query.stream in b]
+        return reference_told(query, whole.streams[query.stream], batches, whole.begins.get(query.stream))
     begins = {s: b for s, b in whole.begins.items() if s in query.streams}
     return reference_join(query, whole.streams, whole.batches, whole.relations, begins, until, whole.reached)
 

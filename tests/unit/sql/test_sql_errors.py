@@ -136,7 +136,13 @@ BAD = [
     (f"SELECT auction FROM bid [RANGE 1 HOUR] {W}", "a window in GROUP BY is not supported in a join", "TUMBLE '1 minute'", "write [RANGE ...]"),
     (f"SELECT auction FROM bid AS b [UNBOUNDED] {W}", "a window in GROUP BY is not supported in a join", "TUMBLE '1 minute'", "write [RANGE ...]"),
     (f"SELECT auction FROM bid {W} EVERY 1 MINUTE", "EVERY without a window in FROM is not supported", "EVERY 1 MINUTE", "the windows in GROUP BY"),
-    (f"SELECT auction FROM bid {W} EMIT CHANGES", "EMIT without a window in FROM is not supported", "EMIT CHANGES", "results are emitted once"),
+    ("SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction, SESSION '1 minute' EMIT CHANGES", "results of open sessions are not told: their windows are not known yet", "EMIT CHANGES", "use TUMBLE or HOP"),
+    ("SELECT FIRST(price) AS f FROM bid GROUP BY TUMBLE '1 minute' EMIT CHANGES", "FIRST of windows that are told before they end is not supported", "EMIT CHANGES", "use MIN_BY(x, at)"),
+    ("SELECT auction AS as_of FROM bid GROUP BY auction, TUMBLE '1 minute' EMIT CHANGES", "EMIT gives a column as_of too", "auction AS as_of", "rename this one with AS"),
+    ("SELECT auction FROM bid GROUP BY auction, HOP '1 day' BY '1 minute' EMIT CHANGES", "each row would be in more than 1,000 open windows", "EMIT CHANGES", "use a longer slide"),
+    (f"SELECT auction FROM bid {W} EVERY 1 MINUTE EMIT FINAL", "EVERY beside EMIT FINAL is not supported for windows in GROUP BY", "EVERY 1 MINUTE", "write EMIT EVERY"),
+    (f"SELECT auction FROM bid {W} EVERY 1 MINUTE EMIT EVERY 2 MINUTES", "EVERY is given twice", "EVERY 2 MINUTES", "keep one of them"),
+    (f"SELECT auction FROM bid {W} EMIT EVERY 0 SECONDS", "EVERY must be above zero", "0 SECONDS", "write a length"),
     (f"WITH a AS (SELECT 1) SELECT auction FROM a {W}", "the SELECT has no FROM", "SELECT 1", "name the stream after FROM"),
     (f"SELECT auction FROM bid {W} UNION SELECT 1 FROM bid", "UNION is not supported", "UNION", "write UNION ALL"),
     ("SELECT auction FROM bid INTERSECT SELECT auction FROM bid", "INTERSECT is not supported", "INTERSECT", "join the two"),
@@ -181,7 +187,7 @@ BAD = [
     (f"SELECT cast(auction bigint) FROM bid {W}", "expected AS, not bigint", "bigint", None),
     (f"SELECT auction FROM {W}", "expected the name of a stream, not GROUP BY", "GROUP BY", None),
     (f"SELECT auction FROM bid [SOON] {W}", "expected RANGE, WINDOW, TUMBLE or UNBOUNDED, not SOON", "SOON", None),
-    (f"SELECT auction FROM bid {W} EMIT LATER", "expected CHANGES or FINAL, not LATER", "LATER", None),
+    (f"SELECT auction FROM bid {W} EMIT LATER", "expected CHANGES, FINAL or EVERY, not LATER", "LATER", None),
     ("SELECT 1", "the SELECT has no FROM", "SELECT 1", "name the stream after FROM"),
 ]  # fmt: skip
 
