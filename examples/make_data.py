@@ -1,4 +1,4 @@
-"""Data for the examples: `python examples/make_data.py packets|auctions [--events N] [--out DIR]`. The same call makes the same data."""
+"""Data for the examples: `python examples/make_data.py packets|auctions|side_input [--events N] [--out DIR]`. Each call makes the same."""
 
 from __future__ import annotations
 
@@ -39,11 +39,17 @@ PERSONS = """
     SELECT n AS personID, 'person ' || n AS name, ['CA', 'NH', 'NY', 'TX', 'VT', 'WA'][1 + pick(n, 'state', 6)] AS state
     FROM range(2000) t(n)"""
 
+# The table of Nexmark's q13: a value for each of 10,000 keys.
+SIDE_INPUT = "SELECT n AS key, 'value ' || n AS value FROM range(10000) t(n)"
+
 
 def make(workload: str, out: Path, events: int) -> None:
     """Write the streams of an example as folders of Parquet files, its table as one file."""
     out.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(config={"threads": 1}) as db:
+        if workload == "side_input":
+            db.execute(f"COPY ({SIDE_INPUT}) TO '{_quoted(out / 'side_input.csv')}' (FORMAT csv, HEADER)")
+            return
         db.execute(MACROS)
         known = {"events": str(events)}
         for name, sql in (PACKETS if workload == "packets" else AUCTIONS).items():
@@ -72,16 +78,19 @@ def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
 
 
+FOLDERS = {"packets": "packets", "auctions": "vermont", "side_input": "nexmark"}
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("workload", choices=["packets", "auctions"])
+    parser.add_argument("workload", choices=list(FOLDERS))
     parser.add_argument("--events", type=int, default=300_000)
-    parser.add_argument("--out", type=Path, help="where to write [data/packets or data/vermont]")
+    parser.add_argument("--out", type=Path, help="where to write, if not below data/")
     given = parser.parse_args()
     make(
         given.workload,
-        given.out or Path("data") / {"packets": "packets", "auctions": "vermont"}[given.workload],
+        given.out or Path("data") / FOLDERS[given.workload],
         given.events,
     )
 

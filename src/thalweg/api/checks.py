@@ -108,7 +108,7 @@ def check_ttl(query: Query) -> None:
     """Refuse to forget groups of what does not remember them for ever."""
     if query.ttl is None or (
         query.accumulates
-        and not (query.unnested or query.told)
+        and not (query.unnested or query.told or query.of_changes)
         and len(query.streams) == 1 == sum(i.is_stream for i in query.inputs)
     ):
         return

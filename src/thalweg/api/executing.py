@@ -10,6 +10,7 @@ from thalweg.api.outcomes import Assigned, Created, Declared, Dropped, Explained
 from thalweg.api.sources import declared_source
 from thalweg.errors import StatementError, UsageError
 from thalweg.explain import Explanation
+from thalweg.explain.endless import endless_text
 from thalweg.model.catalog import known
 from thalweg.sql import statements as st
 from thalweg.sql.source import Source, Span
@@ -47,7 +48,8 @@ def _execute(session: Session, statement: st.Statement) -> Outcome:
         case st.CreateQuery():
             replaced = statement.name in session.catalog.queries
             handle = session._create(statement)
-            return Created(handle.name, handle.directory, replaced, session.history_of(handle.query))
+            history, notice = session.history_of(handle.query), endless_text(handle.query)
+            return Created(handle.name, handle.directory, replaced, history, notice)
         case st.Drop("QUERY", name):
             session.drop(name)
             return Dropped("query", name)

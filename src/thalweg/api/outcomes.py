@@ -36,16 +36,17 @@ class Declared(Outcome):
 @dataclass(frozen=True)
 class Created(Outcome):
     """A query, and where its results go; with `replaced` it took the place of another of its name. `history` says where one
-    begins that asks for rows that were read before."""
+    begins that asks for rows that were read before, `notice` what it keeps for ever."""
 
     query: str
     results: str
     replaced: bool = False
     history: str = ""
+    notice: str = ""
 
     def __str__(self) -> str:
-        begins = f"; {self.history}" if self.history else ""
-        return f"query {self.query} {'replaced' if self.replaced else 'created'}, results in {self.results}{begins}"
+        more = "".join(f"; {text}" for text in (self.history, self.notice) if text)
+        return f"query {self.query} {'replaced' if self.replaced else 'created'}, results in {self.results}{more}"
 
 
 @dataclass(frozen=True)

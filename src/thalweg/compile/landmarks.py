@@ -79,11 +79,30 @@ def _told_groups(query: Query) -> str:
     chosen = f"coalesce(({query.having}), FALSE)" if query.having else "TRUE"
     groups = with_window(query, f'(SELECT {lowered} FROM "totals")')
     told = f'SELECT *, {chosen} AS "shown", {{{fields_of(query)}}} AS "o" FROM {groups}'
-    seen = f'SELECT *, lag("shown") {over} AS "stood", lag("o") {over} AS "was" FROM ({told})'
+    before = "".join(f", lag({v}) {over} AS {_before(v)}" for v in values) if query.takes_back else ""
+    seen = f'SELECT *, lag("shown") {over} AS "stood", lag("o") {over} AS "was"{before} FROM ({told})'
+    if query.takes_back:
+        return _taken_back(query, seen)
     changed = '"shown" AND ("stood" IS NOT TRUE OR "o" IS DISTINCT FROM "was") OR NOT "shown" AND "stood"'
     left = [f'CASE WHEN "shown" THEN {v} END AS {v}' for v in values]
     columns = ", ".join([*keys, *left, _I, 'NOT "shown" AS "deleted"'])
     return f'SELECT {columns} FROM ({seen}) WHERE "new" AND ({changed})'
+
+
+def _taken_back(query: Query, seen: str) -> str:
+    """Changes as other queries read them: a group as it is shown, and as it was and holds no more."""
+    keys, values = _keys(query), [f'"a{i}"' for i in range(len(query.aggregates))]
+    differs = '("stood" IS NOT TRUE OR "shown" IS NOT TRUE OR "o" IS DISTINCT FROM "was")'
+    now = ", ".join([*keys, *values, _I, 'FALSE AS "deleted"'])
+    was = ", ".join([*keys, *(f"{_before(v)} AS {v}" for v in values), _I, 'TRUE AS "deleted"'])
+    return (
+        f'WITH seen AS ({seen}) SELECT {now} FROM seen WHERE "new" AND "shown" AND {differs} '
+        f'UNION ALL BY NAME SELECT {was} FROM seen WHERE "new" AND "stood" AND {differs}'
+    )
+
+
+def _before(value: str) -> str:
+    return f'"before_{value[1:]}'
 
 
 def newest_sql(query: Query, source: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from thalweg.compile.evaluations import EVALUATIONS
+from thalweg.explain.endless import endless_text
 from thalweg.explain.join_costs_text import join_cost_lines, order_text
 from thalweg.explain.join_words import (
     aggregate_text,
@@ -157,6 +158,8 @@ def _facts(view: JoinView) -> Iterator[tuple[str, str]]:
             "results",
             f"every {duration_text(q.every)}{', the groups that changed' if q.changes else ''}{OPEN if q.told else ''}",
         )
+    if endless := endless_text(q):
+        yield "notice", endless
     yield "batches", f"{duration(view.statistics.batch)} of event time ({view.batch.origin})"
 
 
@@ -200,13 +203,14 @@ def run_facts(view: JoinView, run: JoinRun) -> Iterator[tuple[str, str]]:
 
 
 OPEN = ", of windows that are open"
+BOUNDED = ", but for WITH (ttl = '1 day')"
 
 
 def _remembered(query: Query) -> str:
     if query.told:
         return f" and window, until {duration_text(query.forgets or 0)} after its last row"
     if query.ttl is None:
-        return ", for ever: it grows with the groups, but for WITH (ttl = '1 day')"
+        return f", for ever: it grows with the groups{'' if query.of_changes else BOUNDED}"
     return f", until none of its rows has come for {duration_text(query.ttl)}"
 
 

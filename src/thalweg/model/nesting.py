@@ -16,7 +16,9 @@ from thalweg.expr.nodes import Call, Expr, Literal
 from thalweg.expr.nodes import Column as ColumnExpr
 from thalweg.model.attaching import held_back, hidden_inputs
 from thalweg.model.query import (
+    DELETED,
     ORDERED,
+    TAKEN_BACK,
     UNBOUNDED,
     UNITED,
     Aggregate,
@@ -44,7 +46,12 @@ def is_nested(name: str) -> bool:
 
 
 def nested(query: Query, times: Mapping[str, str]) -> Query:
-    """A query as another reads it: named by its meaning, each result with its event time; `times` are the time columns of streams."""
+    """A query as another reads it: named by its meaning, each result with its event time; `times` are the time columns of streams. Of changes
+    what is shown of the instant is left out: a row that holds no more is told as it was."""
+    if query.retracts:
+        lasting = tuple(o for o in query.outputs if not o.expr.columns & {query.instant, DELETED})
+        mark = Output(TAKEN_BACK, ColumnExpr(DELETED, "BOOLEAN"))
+        return _named(replace(query.meaning, outputs=(*lasting, mark, Output(RESULT_TIME, _LAST))))
     if query.windows or query.every is not None:
         timed = replace(query.meaning, outputs=(*query.outputs, Output(RESULT_TIME, _LAST)))
     else:

@@ -30,6 +30,8 @@ RANGE, TUMBLE, UNBOUNDED, STATIC, WINDOWED, PASSING, ORDERED, UNITED = (
 )
 LEFT, FULL, SEMI, ANTI = "left", "full", "semi", "anti"
 DELETED = "deleted"
+TAKEN_BACK = "taken_back"
+"""The column that says of a change that it is of a row that holds no more, of changes that another query reads."""
 AS_OF = "as_of"
 """The instant as of which a result of a window holds that is told before its end."""
 ALL = 0
@@ -328,6 +330,16 @@ class Query:
         return any(DELETED in o.expr.columns for o in self.outputs)
 
     @property
+    def takes_back(self) -> bool:
+        """Whether a row that holds no more is told as it was, for another query to take it back from its own results."""
+        return any(o.name == TAKEN_BACK for o in self.outputs) and self.changes
+
+    @property
+    def of_changes(self) -> bool:
+        """Whether it reads, or is read as, rows that may be taken back: what it keeps of them is never forgotten."""
+        return self.takes_back or any(q.takes_back for q in self.nested)
+
+    @property
     def forgets(self) -> int | None:
         """How long after its last row a group is remembered: one of a window's instance, as long as there may be rows of it."""
         return max((w.window.range for w in self.told), default=self.ttl)
@@ -342,32 +354,6 @@ class Query:
         """The widest slot that every window and the distance of two instants are a whole number of."""
         told = (n for w in self.told for n in (w.window.grain, w.window.offset))
         return gcd(self.every or 0, self.grain or 0, *told, *(i.length or 0 for i in self.inputs))
-
-
-def windowed(
-    name: str,
-    stream: str,
-    where: tuple[Expr, ...],
-    keys: tuple[Expr, ...],
-    windows: tuple[NamedWindow, ...],
-    aggregates: tuple[Aggregate, ...],
-    outputs: tuple[Output, ...],
-    having: Expr | None = None,
-    text: str = "",
-    into: Target | None = None,
-) -> Query:
-    """A query over the windows of one stream, whatever name it has for it."""
-    return Query(
-        name=name,
-        text=text,
-        inputs=(QueryInput(stream, stream, WINDOWED, where=where),),
-        keys=tuple(Term(k, (), k) for k in keys),
-        windows=windows,
-        aggregates=tuple(QueryAggregate(a, 0) for a in aggregates),
-        outputs=outputs,
-        having=having,
-        into=into,
-    )
 
 
 def window_text(given: QueryInput) -> str:

@@ -11,9 +11,10 @@ from thalweg.expr.nodes import Expr
 from thalweg.expr.python import Function
 from thalweg.expr.typing import Infer, InferenceError, Typing, typing_by
 from thalweg.model.nesting import apart
-from thalweg.model.query import Query, windowed
+from thalweg.model.query import Query
 from thalweg.model.stream import Relation, Stream, View
 from thalweg.model.target import Target, target_of
+from thalweg.model.windowed import windowed
 from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.conditions import conjunction
 from thalweg.sql.early import told_early
@@ -23,6 +24,7 @@ from thalweg.sql.joins import bind_join
 from thalweg.sql.landmarks import with_landmark
 from thalweg.sql.nesting import Named
 from thalweg.sql.over import has_over
+from thalweg.sql.over_changes import over_changes
 from thalweg.sql.ranked import only_call, ranked_in_windows, ranks_in_windows
 from thalweg.sql.refusals import SUPPORTED, is_join, refuse_clauses, refuse_unsupported, table_references
 from thalweg.sql.rewriting import rewritten
@@ -72,7 +74,11 @@ def _bound(source: Source, query: exp.Query, known: Known, named: Named, typing:
         bind = bind_running
     elif has_over(node) and ranks_in_windows(only_call(source, node)):
         bind = _bind_ranked
-    found = _written(bind(source, node, known, typing, name="", text="", into=None))
+    found = bind(source, node, known, typing, name="", text="", into=None)
+    inner = known.within.get(found.stream)
+    if inner is not None and inner.query.takes_back:
+        found = over_changes(found, typing)
+    found = _written(found)
     return replace(
         found, nested=tuple(i.query for i in known.within.values() if i.query.name in found.streams)
     )

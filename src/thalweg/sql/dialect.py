@@ -202,13 +202,7 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
     def _parse_stream_reference(self) -> exp.Expr:
         """`bid [AS] b TIMESTAMP BY at [RANGE 1 HOUR]`, all but the name optional."""
         table = noted(self, self._curr, self.parse_table_name())
-        if self._match_text_seq("FOR", "SYSTEM_TIME", advance=False):
-            span = (self._curr.start, self._next.end + 1)
-            raise Misparse(
-                "FOR SYSTEM_TIME is not supported",
-                span,
-                "join the table as it is: its rows are looked up as those of the stream come",
-            )
+        table.set("as_of", self._parse_as_of())
         time = self._parse_timestamp_by()
         alias = self._parse_table_alias()
         if alias:
@@ -223,6 +217,15 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
         if self._curr and self._curr.text.upper() in _NO_ALIAS and self._next.token_type != TokenType.COMMA:
             return None
         return super()._parse_table_alias(alias_tokens)
+
+    def _parse_as_of(self) -> exp.Expr | None:
+        """`FOR SYSTEM_TIME AS OF b.time`: a table as it is when a row is read, which is what joins with tables do."""
+        first = self._curr
+        if not self._match_text_seq("FOR", "SYSTEM_TIME"):
+            return None
+        if not self._match_text_seq("AS", "OF"):
+            self.expected("AS OF")
+        return noted(self, first, exp.Paren(this=self._parse_column()))
 
     def _parse_timestamp_by(self) -> exp.Expr | None:
         if not self._match_text_seq("TIMESTAMP", "BY"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from thalweg.expr.nodes import Column
 from thalweg.model.aggregates import listed
 from thalweg.model.nesting import RESULT_TIME, nested, results_of
-from thalweg.model.query import WINDOW_COLUMNS, Output, Query
+from thalweg.model.query import DELETED, TAKEN_BACK, WINDOW_COLUMNS, Output, Query
 from thalweg.model.stream import Stream
 from thalweg.model.windows import Window
 
@@ -38,13 +38,17 @@ def inner_of(query: Query, times: Mapping[str, str]) -> Inner:
     taken = {o.name.lower() for o in query.outputs}
     names = {o.name: free_name(o.name, taken) for o in query.outputs}
     outputs = tuple(Output(names[o.name], o.expr) for o in query.outputs)
+    if query.retracts:
+        names = {
+            o.name: names[o.name] for o in query.outputs if not o.expr.columns & {query.instant, DELETED}
+        }
     made = nested(replace(query, outputs=outputs), times)
     return Inner(made, results_of(made), names)
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """A name that no column of a window has, and no event time of a result."""
-    if name.lower() not in (*WINDOW_COLUMNS, "window", RESULT_TIME):
+    """A name that no column of a window has, no event time of a result and no mark of a change."""
+    if name.lower() not in (*WINDOW_COLUMNS, "window", RESULT_TIME, TAKEN_BACK):
         return name
     found = f"inner_{name.lower()}"
     while found in taken:

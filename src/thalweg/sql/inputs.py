@@ -53,7 +53,7 @@ class Known:
 
     def stream(self, source: Source, table: exp.Table) -> Stream:
         """The stream that a reference names."""
-        found = self.find(table.name)
+        found = _as_of(source, table, self.find(table.name))
         if isinstance(found, Stream):
             return found
         if isinstance(found, Relation):
@@ -64,7 +64,7 @@ class Known:
 
     def either(self, source: Source, table: exp.Table) -> Stream | Relation:
         """The stream or table that a reference names."""
-        found = self.find(table.name)
+        found = _as_of(source, table, self.find(table.name))
         if found is None:
             names = [s.name for s in self.streams.values()] + [r.name for r in self.relations.values()]
             hint = (
@@ -81,6 +81,14 @@ class Known:
             return self.within[name].stream
         everything: dict[str, Stream | Relation] = {**self.relations, **self.streams}
         return next((s for n, s in everything.items() if n.lower() == name.lower()), None)
+
+
+def _as_of(source: Source, table: exp.Table, found: Stream | Relation | None) -> Stream | Relation | None:
+    """What a reference names: only a table is read as of a time."""
+    if isinstance(found, Stream) and (time := table.args.get("as_of")) is not None:
+        hint = "write a window after the stream instead, such as [RANGE 1 HOUR]"
+        raise source.at(time, f"FOR SYSTEM_TIME is for tables, and {found.name} is a stream", hint)
+    return found
 
 
 @dataclass(frozen=True)

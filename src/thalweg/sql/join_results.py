@@ -8,11 +8,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from thalweg.expr.nodes import Column, Expr
-from thalweg.model.query import DELETED, Aggregate, ColumnRef, Output, QueryAggregate, Term
+from thalweg.model.query import DELETED, TAKEN_BACK, Aggregate, ColumnRef, Output, QueryAggregate, Term
 from thalweg.model.stream import Stream
 from thalweg.sql.aggregates import aggregate_type, bind_aggregate
 from thalweg.sql.builder import is_star
 from thalweg.sql.joined import JoinedRows
+from thalweg.sql.over_changes import check_call
 from thalweg.sql.results import Results, checked_result, output_name
 
 WINDOW_END = Column("window_end", "TIMESTAMP")
@@ -41,6 +42,8 @@ class JoinResults(Results[QueryAggregate]):
             where = "over a join" if len(rows.inputs) > 1 else "without a window in GROUP BY"
             hint = f"use {BY_TIME[call.function].format(time)}"
             raise rows.source.at(node, f"{call.function} {where} is not supported", hint)
+        if any(isinstance(i.origin, Stream) and TAKEN_BACK in i.types for i in rows.inputs):
+            check_call(rows.source, node, call)
         type_, read = aggregate_type(call, rows.typing), rows.read(*call.exprs)
         inputs = {c.input for c in read}
         if len(inputs) != 1 or inputs & rows.nullable:

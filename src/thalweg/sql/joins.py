@@ -54,7 +54,7 @@ def bind_join(
     hidden = frozenset(n for n, (kind, _) in kinds.items() if kind in (SEMI, ANTI))
     rows = JoinedRows(source, inputs, bind_using(source, select, inputs, hidden), typing, kinds)
     conditions = bind_conditions(rows, select, kinds)
-    placed = bounded(source, select, inputs, conditions)
+    placed = bounded(source, select, inputs, conditions, known)
     query = Query(
         name=name,
         text=text,

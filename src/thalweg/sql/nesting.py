@@ -30,6 +30,7 @@ from thalweg.sql.inner_windows import (
 from thalweg.sql.inputs import Known
 from thalweg.sql.nested_scope import Part, Scope, spread
 from thalweg.sql.over import conditions_of, has_over
+from thalweg.sql.over_changes import check_reading, may_change
 from thalweg.sql.plain import check_plain, check_reference, is_computed
 from thalweg.sql.refusals import table_references
 from thalweg.sql.running import runs
@@ -83,6 +84,7 @@ def unnested(source: Source, select: exp.Select, known: Known, named: Named, dep
     _refuse_using(source, select)
     for part in parts:
         check_times(source, select, part)
+    check_reading(source, select, parts)
     hidden = [j.kind in ("SEMI", "ANTI") for j in select.args.get("joins") or ()]
     parts = [replace(p, is_hidden=h) for p, h in zip(parts, [False, *hidden], strict=True)]
     is_inner = any(p.inner is not None for part in parts for p in (part, *part.bases))
@@ -203,9 +205,11 @@ def _results(source: Source, node: exp.Expr, inner: Nested, known: Known, depth:
     query = inner.query
     if query is None:
         query = known.bind(inner.source, inner.node.copy(), known.outside, inner.named)
-    if query.retracts:
+    if query.retracts and not may_change(query):
         raise source.at(
-            node, "a query over changes is not supported", "give what is read a window, without EMIT CHANGES"
+            node,
+            "a query over changes is not supported",
+            "give what is read a window, without EMIT CHANGES",
         )
     if waits(query) >= FOR_EVER:
         hint = "give the stream before EXISTS, IN or SEMI JOIN a window that ends, as [RANGE 1 HOUR]"

@@ -11,8 +11,9 @@ from sqlglot import exp
 from thalweg.expr.nodes import TRUE, Column, Expr
 from thalweg.expr.normal import all_of, ordered
 from thalweg.model.first_rows import PLACE, FirstRows
-from thalweg.model.query import Aggregate, Output, Query, windowed
+from thalweg.model.query import Aggregate, Output, Query
 from thalweg.model.target import Target
+from thalweg.model.windowed import windowed
 from thalweg.sql.builder import Builder, is_star, unwrapped
 from thalweg.sql.grouping import names_window
 from thalweg.sql.over import RANKS, bound_of, conditions_of, over_calls, says_more

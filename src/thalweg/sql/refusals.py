@@ -82,7 +82,7 @@ def _table_reference(source: Source, table: exp.Expr) -> exp.Table:
         )
     if table.args.get("db"):
         raise source.at(table, "names of streams have no qualifier", f"write {table.name}")
-    refuse_clauses(source, table, frozenset({"this", "db", "catalog", "alias", "time", "window"}))
+    refuse_clauses(source, table, frozenset({"this", "db", "catalog", "alias", "time", "window", "as_of"}))
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
         raise source.at(table, "renaming columns in FROM is not supported", "use AS in SELECT")

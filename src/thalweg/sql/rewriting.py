@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from thalweg.sql.inputs import Known
 from thalweg.sql.nesting import Named, is_nested, unnested
+from thalweg.sql.own_names import with_own_names
 from thalweg.sql.source import Source
 from thalweg.sql.struct_fields import with_fields
 from thalweg.sql.subqueries import has_subqueries
@@ -15,7 +16,7 @@ from thalweg.sql.unions import as_select
 def rewritten(source: Source, query: exp.Query, known: Known, named: Named) -> exp.Query:
     """A query as it is bound, over streams and tables alone; the tree that was parsed stays as it is. To copy it takes as long as to bind
     it, so that is done only where there is something to rewrite."""
-    query = with_fields(query, known, named)
+    query = with_own_names(with_fields(query, known, named))
     if isinstance(query, exp.SetOperation):
         return unnested(source, as_select(query.copy()), known, named)
     if not isinstance(query, exp.Select) or not (is_nested(query, named) or has_subqueries(query)):

@@ -6,7 +6,7 @@ asked of every combination all the same, so a window may be longer than they nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations, product
 
@@ -18,13 +18,16 @@ from thalweg.model.nesting import is_nested
 from thalweg.model.query import RANGE, TUMBLE, UNBOUNDED, joined_name
 from thalweg.model.stream import Stream
 from thalweg.model.windows import UNITS
-from thalweg.sql.inputs import NO_WINDOW, Input, no_window
+from thalweg.sql.inner import ENDS
+from thalweg.sql.inputs import NO_WINDOW, Input, Known, no_window
 from thalweg.sql.join_conditions import JoinConditions
 from thalweg.sql.refusals import table_references
 from thalweg.sql.source import Source
 
 Apart = dict[tuple[int, int], int]
 """By two inputs, how many microseconds the event time of the first may be above that of the second."""
+Times = dict[str, tuple[int, int]]
+"""By columns of the joined row that follow from event times: of which input, and how many microseconds they are after it."""
 Moment = tuple[str, int]
 """An event time, by its column in the joined row, and microseconds that are added to it."""
 IMPLIED = "implied"
@@ -36,7 +39,7 @@ _STEPS = [times * micros for _, micros in UNITS for times in (1, 10) if times * 
 
 
 def bounded(
-    source: Source, select: exp.Select, inputs: tuple[Input, ...], conditions: JoinConditions
+    source: Source, select: exp.Select, inputs: tuple[Input, ...], conditions: JoinConditions, known: Known
 ) -> tuple[Input, ...]:
     """The inputs, with the windows that conditions say where the query says none."""
     missing = [n for n, i in enumerate(inputs) if i.kind == RANGE and i.length is None]
@@ -44,7 +47,7 @@ def bounded(
     if not missing:
         _check_implied(source, tables, inputs, conditions)
         return inputs
-    apart, streams = _apart(inputs, conditions), _streams(inputs)
+    apart, streams = _apart(inputs, conditions, known), _streams(inputs)
     needed: dict[int, int] = {}
     for n in missing:
         above = [apart.get((other, n), LONGEST) for other in streams if other != n]
@@ -89,15 +92,25 @@ def _meet(inputs: tuple[Input, ...], conditions: JoinConditions) -> bool:
     )
 
 
-def _apart(inputs: tuple[Input, ...], conditions: JoinConditions) -> Apart:
+def _times(inputs: tuple[Input, ...], known: Known) -> Times:
+    """Event times, and of results the ends of their windows: these are the microsecond after it."""
+    found: Times = {}
+    for n, given in enumerate(inputs):
+        if isinstance(given.origin, Stream):
+            inner = known.within.get(given.origin.name)
+            ends = () if inner is None else inner.columns_of(ENDS)
+            found |= {joined_name(given.alias, name): (n, 1) for name in ends}
+            found[joined_name(given.alias, given.origin.time)] = n, 0
+    return found
+
+
+def _apart(inputs: tuple[Input, ...], conditions: JoinConditions, known: Known) -> Apart:
     """How far apart event times may be, by all conditions together: a bound from x to y and one from y to z are one from x to z."""
-    times = {
-        joined_name(i.alias, i.origin.time): n for n, i in enumerate(inputs) if isinstance(i.origin, Stream)
-    }
+    times, streams = _times(inputs, known), _streams(inputs)
     apart: Apart = {}
-    for pair, bound in (*_said(times, conditions), *_windows(inputs, times.values())):
+    for pair, bound in (*_said(times, conditions), *_windows(inputs, streams)):
         apart[pair] = min(bound, apart.get(pair, bound))
-    for via, (one, other) in product(times.values(), list(permutations(times.values(), 2))):
+    for via, (one, other) in product(streams, list(permutations(streams, 2))):
         if (one, via) in apart and (via, other) in apart:
             through = apart[one, via] + apart[via, other]
             apart[one, other] = min(through, apart.get((one, other), through))
@@ -111,7 +124,7 @@ def _windows(inputs: tuple[Input, ...], streams: Iterable[int]) -> Iterator[tupl
             yield (one, other), length - 1
 
 
-def _said(times: Mapping[str, int], conditions: JoinConditions) -> Iterator[tuple[tuple[int, int], int]]:
+def _said(times: Times, conditions: JoinConditions) -> Iterator[tuple[tuple[int, int], int]]:
     """What each condition says."""
     compared = [("=", e.left.expr, e.right.expr) for e in conditions.equalities]
     for term in (*conditions.residue, *(t for a in conditions.attached for t in a.on)):
@@ -124,7 +137,7 @@ def _said(times: Mapping[str, int], conditions: JoinConditions) -> Iterator[tupl
                 yield pair, bound - (sign == "<")
 
 
-def _difference(times: Mapping[str, int], low: Expr, high: Expr) -> tuple[tuple[int, int], int] | None:
+def _difference(times: Times, low: Expr, high: Expr) -> tuple[tuple[int, int], int] | None:
     """Of `low <= high`: which event time is at most how much above which."""
     one, other = _moment(low), _moment(high)
     if one is not None and other is not None:
@@ -138,11 +151,11 @@ def _difference(times: Mapping[str, int], low: Expr, high: Expr) -> tuple[tuple[
     return None
 
 
-def _between(
-    times: Mapping[str, int], one: str, other: str, bound: int
-) -> tuple[tuple[int, int], int] | None:
-    known = one in times and other in times and one != other
-    return ((times[one], times[other]), bound) if known else None
+def _between(times: Times, one: str, other: str, bound: int) -> tuple[tuple[int, int], int] | None:
+    if one not in times or other not in times or times[one][0] == times[other][0]:
+        return None
+    (first, after), (second, later) = times[one], times[other]
+    return (first, second), bound - after + later
 
 
 def _moment(expr: Expr) -> Moment | None:

@@ -178,7 +178,7 @@ def _combinations(query: Query) -> str:
 def _changes(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int]) -> str:
     """The groups that are new or have another value than one instant before, and those that are no longer there."""
     keys = [f"k{i}" for i in range(len(query.keys))]
-    if query.unnested:
+    if query.unnested or query.takes_back:
         return _row_changes(query, keys, instants)
     values = [o.sql for o in query.outputs if not {"window_end", DELETED} & o.expr.columns]
     shown = ", ".join(["*", *(f"{sql} AS v{i}" for i, sql in enumerate(values))])
@@ -202,8 +202,9 @@ def _changes(db: duckdb.DuckDBPyConnection, query: Query, instants: Sequence[int
 
 
 def _row_changes(query: Query, keys: Sequence[str], instants: Sequence[int]) -> str:
-    """The rows of groups, as far as SELECT reads them, that were not there one instant before, and those that are there no longer."""
-    read = frozenset().union(*(o.expr.columns for o in query.outputs)) - {"window_end", DELETED}
+    """The rows of groups, or groups that another query reads, as far as SELECT reads them, that were not there one instant before, and those
+    that are there no longer."""
+    read = frozenset().union(*(o.expr.columns for o in query.outputs)) - {"window_end", DELETED, *keys}
     columns = ", ".join([*keys, *(_quoted(c) for c in sorted(read))])
     now = f"SELECT {columns}, t FROM groups"
     later = f"SELECT {columns}, t + {query.every} AS t FROM groups WHERE t < {max(instants, default=0)}"

@@ -22,9 +22,9 @@ from thalweg.cli.script import default_directory
 from thalweg.cli.signals import StopWish
 from thalweg.errors import UsageError
 from thalweg.generate.demo import Demo
-from thalweg.model.query import windowed
 from thalweg.model.recorded import Failure
 from thalweg.model.target import target_of
+from thalweg.model.windowed import windowed
 from thalweg.sql.statements import CreateQuery, CreateStream, parse_script
 from thalweg.state.manifest import SetAside
 

@@ -12,9 +12,9 @@ import pytest
 from thalweg.api.status import Status, read_status
 from thalweg.errors import DataError, StateError, UsageError
 from thalweg.expr.nodes import Column as Expression
-from thalweg.model.query import windowed
 from thalweg.model.stream import Column, Stream
 from thalweg.model.target import Files
+from thalweg.model.windowed import windowed
 from thalweg.model.windows import SECOND, NamedWindow, Window
 from thalweg.plan.nodes import COUNTED, Emission, Fragment, Plan
 from thalweg.state.directory import Directory

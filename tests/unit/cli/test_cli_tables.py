@@ -10,7 +10,7 @@ from thalweg.api.console import print_results
 from thalweg.cli.screen import Screen
 from thalweg.cli.tables import by_time, draw, draw_results
 from thalweg.cli.values import column_texts
-from thalweg.model.query import windowed
+from thalweg.model.windowed import windowed
 from thalweg.model.windows import NamedWindow, Window
 from thalweg.testing.texts import Text, output
 

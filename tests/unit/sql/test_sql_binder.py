@@ -3,8 +3,9 @@
 import pytest
 from sql_support import STREAMS, bound, infer, meaning
 
-from thalweg.model.query import Aggregate, windowed
+from thalweg.model.query import Aggregate
 from thalweg.model.target import Files
+from thalweg.model.windowed import windowed
 from thalweg.model.windows import SECOND, NamedWindow, Window
 from thalweg.sql.binder import bind
 from thalweg.sql.statements import CreateQuery, parse_script

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from thalweg.expr.nodes import Expr
-from thalweg.model.query import Aggregate, Query, windowed
+from thalweg.model.query import Aggregate, Query
 from thalweg.model.stream import Column, Stream
+from thalweg.model.windowed import windowed
 from thalweg.model.windows import SECOND, NamedWindow, Window
 from thalweg.testing import calls
 from thalweg.testing import reference as reference_module
