@@ -1,4 +1,4 @@
-"""Data for the examples: `python examples/make_data.py packets|auctions|side_input [--events N] [--out DIR]`. Each call makes the same."""
+"""Data for the examples: `python examples/make_data.py packets|auctions|ysb|side_input [--events N] [--out DIR]`. It makes the same again."""
 
 from __future__ import annotations
 
@@ -39,6 +39,16 @@ PERSONS = """
     SELECT n AS personID, 'person ' || n AS name, ['CA', 'NH', 'NY', 'TX', 'VT', 'WA'][1 + pick(n, 'state', 6)] AS state
     FROM range(2000) t(n)"""
 
+# Ten ads of each of a hundred campaigns, and events on them: a third are views.
+CAMPAIGNS = "SELECT 'ad-' || n AS ad_id, 'campaign-' || n // 10 AS campaign_id FROM range(1000) t(n)"
+YSB = {
+    "events": """
+        SELECT 'user-' || pick(n, 'user', 10000) AS user_id, 'page-' || pick(n, 'page', 1000) AS page_id, 'ad-' || pick(n, 'ad', 1000) AS ad_id,
+               ['banner', 'modal', 'sponsored-search', 'mail', 'mobile'][1 + pick(n, 'type', 5)] AS ad_type,
+               ['view', 'click', 'purchase'][1 + pick(n, 'event', 3)] AS event_type, address(pick(n, 'ip', 60000)) AS ip_address,
+               moment(n, {events}) AS event_time
+        FROM range({events}) t(n)""",
+}
 # The table of Nexmark's q13: a value for each of 10,000 keys.
 SIDE_INPUT = "SELECT n AS key, 'value ' || n AS value FROM range(10000) t(n)"
 
@@ -52,9 +62,11 @@ def make(workload: str, out: Path, events: int) -> None:
             return
         db.execute(MACROS)
         known = {"events": str(events)}
-        for name, sql in (PACKETS if workload == "packets" else AUCTIONS).items():
+        for name, sql in STREAMS[workload].items():
             known[name] = sql.format(**known)
             _write_stream(db, out / name, known[name])
+        if workload == "ysb":
+            db.execute(f"COPY ({CAMPAIGNS}) TO '{_quoted(out / 'campaigns.parquet')}' (FORMAT parquet)")
         if workload == "auctions":
             db.execute(f"COPY ({PERSONS}) TO '{_quoted(out / 'Person.parquet')}' (FORMAT parquet)")
 
@@ -78,7 +90,8 @@ def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
 
 
-FOLDERS = {"packets": "packets", "auctions": "vermont", "side_input": "nexmark"}
+FOLDERS = {"packets": "packets", "auctions": "vermont", "side_input": "nexmark", "ysb": "ysb"}
+STREAMS = {"packets": PACKETS, "auctions": AUCTIONS, "ysb": YSB}
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from benchmarks.nexmark_events import write_events
+from examples_support import make
 
 from thalweg.api.functions import declare_from
 from thalweg.generate import Nexmark, write
@@ -98,15 +98,6 @@ DEFINED = {
 }
 
 
-def make_side_input(data: Path) -> None:
-    """The table that q13 looks up."""
-    spec = importlib.util.spec_from_file_location("make_data", SCRIPT.parents[1] / "make_data.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.make("side_input", data, 0)
-
-
 def left(db: duckdb.DuckDBPyConnection, changes: pa.Table) -> pa.Table:
     """The rows that came more often than they left."""
     db.register("changes", changes)
@@ -147,7 +138,7 @@ def check(session: LocalSession, db: duckdb.DuckDBPyConnection, data: Path, defi
 
 def test_nexmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(Nexmark(events=EVENTS, rate=RATE), tmp_path / "data", "parquet", EVENTS // 4)
-    make_side_input(tmp_path / "data")
+    make("side_input", tmp_path / "data", 0)
     session = LocalSession(tmp_path / "run", 2)
     declare_from(session, str(SCRIPT.with_name("count_char.py")))
     session.sql(briefly(SCRIPT, tmp_path / "data"))
@@ -171,7 +162,7 @@ def test_nexmark_as_one_stream(tmp_path: Path) -> None:
     data = tmp_path / "data"
     write(Nexmark(events=EVENTS, rate=RATE), data, "parquet", EVENTS // 4)
     events = write_events(data, data / "events")
-    make_side_input(data)
+    make("side_input", data, 0)
     declared = briefly(ONE_STREAM, data).partition("-- All queries")[0].replace("'4 seconds'", "'0 seconds'")
     asked = briefly(SCRIPT, data).partition("-- Rows of one stream")[2]
     before, after = asked.split("-- Windows of processing time")

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from thalweg.model.attaching import FOR_EVER, waits
 from thalweg.model.nesting import RESULT_TIME
-from thalweg.model.query import ANTI, FULL, LEFT, SEMI, Query
+from thalweg.model.query import ANTI, FULL, LEFT, SEMI, TAKEN_BACK, Query
 from thalweg.model.stream import Stream
 from thalweg.sql.aggregates import groups_rows
 from thalweg.sql.attaching import join_kind
@@ -160,7 +160,7 @@ def _met(
             hint = "name the table itself, and compute in SELECT"
             raise source.at(part.node, "a subquery over tables alone can't be the outer side of a join", hint)
         meeting = len(streams) > 1 and (meets or part.node.args.get("window") is not None)
-        beneath = runs(select) and len(part.bases) > 1
+        beneath = len(part.bases) > 1 and (runs(select) or has_window(select))
         if inner is not None and (is_apart or meeting or beneath):
             found.append(_results(source, part.node, inner, known, depth))
             continue
@@ -275,7 +275,8 @@ def _nested_part(
 
 def _base(source: Source, table: exp.Table, known: Known) -> Part:
     origin, inner = known.either(source, table), known.within.get(table.name)
-    columns = tuple(c.name for c in origin.columns if c.name != RESULT_TIME)
+    own = () if inner is None else (RESULT_TIME, TAKEN_BACK)
+    columns = tuple(c.name for c in origin.columns if c.name not in own)
     return Part(
         table,
         table.alias_or_name,

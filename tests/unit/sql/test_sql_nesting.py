@@ -6,6 +6,7 @@ import pytest
 from sql_support import join_failure, joined, marked
 
 from thalweg.model.windows import Window
+from thalweg.testing.bound import bind_text
 
 HOUR = 3_600_000_000
 HOURLY = "TUMBLE '1 hour'"
@@ -169,3 +170,10 @@ def test_what_is_nested_stays_small() -> None:
     assert joined(others[4]).outputs[0].type == "BIGINT"
     error = join_failure(text)
     assert error.message == "what is nested here is too large" and error.hint == "take it apart"
+
+
+def test_a_column_may_be_named_as_the_event_time_of_results_is() -> None:
+    streams = "CREATE STREAM e (k BIGINT, event_time TIMESTAMP) WITH (format = 'parquet', path = 'e', time = 'event_time');"
+    asked = "SELECT y.event_time, y.k FROM (SELECT k, event_time FROM e WHERE k > 1) y WHERE y.event_time IS NOT NULL"
+    query = bind_text(f"{streams} CREATE QUERY q AS {asked}").queries["q"]
+    assert [o.name for o in query.outputs] == ["event_time", "k"]
