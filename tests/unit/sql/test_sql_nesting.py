@@ -173,7 +173,7 @@ def test_what_is_nested_stays_small() -> None:
 
 
 def test_a_column_may_be_named_as_the_event_time_of_results_is() -> None:
-    streams = "CREATE STREAM e (k BIGINT, event_time TIMESTAMP) WITH (format = 'parquet', path = 'e', time = 'event_time');"
+    streams = "CREATE STREAM e (k BIGINT, event_time TIMESTAMP) WITH (time = 'event_time');"
     asked = "SELECT y.event_time, y.k FROM (SELECT k, event_time FROM e WHERE k > 1) y WHERE y.event_time IS NOT NULL"
     query = bind_text(f"{streams} CREATE QUERY q AS {asked}").queries["q"]
     assert [o.name for o in query.outputs] == ["event_time", "k"]
