@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from os.path import realpath
+from os.path import islink, join, realpath
 from pathlib import Path
 
 from thalweg.model.target import CONSOLE
@@ -19,7 +20,7 @@ PATTERN = re.compile(r"[*?\[\]{}\\\x00-\x1f]")
 @dataclass(frozen=True)
 class Roots:
     """Directories below which statements may read and write; `private` (the session's own, of which only `open` is there for all) and
-    files with tokens are never named by them. Links are followed before anything is compared."""
+    files with tokens are never named by them. Links are followed before anything is compared, also those that stand in a directory."""
 
     roots: tuple[Path, ...]
     private: Path
@@ -30,6 +31,8 @@ class Roots:
         """Refuse statements that name other files."""
         for path in (p for statement in statements for p in named(statement)):
             self._check(path)
+            for link in links_below(path):
+                self._check_place(link)
 
     def _check(self, path: str) -> None:
         if PATTERN.search(path):
@@ -38,6 +41,10 @@ class Roots:
                 f"{path!r}: a pattern, or no plain path",
                 "name a file or a directory without * ? [ ] { } \\",
             )
+        self._check_place(path)
+
+    def _check_place(self, path: str) -> None:
+        """Refuse what leads elsewhere."""
         found = Path(realpath(path))
         roots = [Path(realpath(r)) for r in self.roots]
         if not any(found.is_relative_to(r) for r in roots):
@@ -52,6 +59,12 @@ class Roots:
             )
         if any(Path(realpath(token)).is_relative_to(found) for token in self.tokens):
             raise Refused(403, f"{path}: tokens of this service lie there", "name another directory")
+
+
+def links_below(path: str) -> Iterator[str]:
+    """The links that stand in a directory and in those below it: what they lead to would be read with it."""
+    for folder, folders, files in os.walk(path):
+        yield from filter(islink, (join(folder, name) for name in (*folders, *files)))
 
 
 def named(statement: st.Statement) -> Iterator[str]:

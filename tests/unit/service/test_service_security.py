@@ -225,6 +225,24 @@ def test_files_outside_of_the_roots_are_never_touched(served: Served) -> None:
         assert served.sql(f"CREATE QUERY {into.name} INTO '{into}' AS {SUMS}").status_code == 200
 
 
+@pytest.mark.parametrize("target", ["/etc/passwd", "/etc", "run/token", "run/manifests"])
+def test_links_in_a_directory_are_followed_too(served: Served, target: str) -> None:
+    columns, link = "(k BIGINT, at TIMESTAMP)", served.root / "new" / "deep" / "rows.csv"
+    link.parent.mkdir(parents=True)
+    declared = (
+        f"CREATE STREAM x {columns} WITH (format = 'csv', path = '{served.root}/new', time = 'at')",
+        f"CREATE TABLE y {columns} WITH (format = 'csv', path = '{served.root}/new')",
+    )
+    link.symlink_to(served.root / target)
+    for statement in declared:
+        answer = served.sql(statement)
+        assert answer.status_code == 403 and str(link) in answer.json()["error"]["message"], answer.text
+    link.unlink()
+    (served.root / "other.csv").write_text("k,at\n1,2024-01-01T00:00:00\n")
+    link.symlink_to(served.root / "other.csv")
+    assert [served.sql(statement).status_code for statement in declared] == [200, 200], "it stays inside"
+
+
 @pytest.mark.parametrize(
     "select",
     [
