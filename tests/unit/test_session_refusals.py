@@ -207,6 +207,8 @@ def test_paths_of_other_stores_from_python(tmp_path: Path) -> None:
         session.query(SELECT, name="q", into="kafka://host/topic")
     with pytest.raises(UsageError, match="session directory 's3://bucket/run': s3 is not supported yet"):
         Session("s3://bucket/run")
+    with pytest.raises(UsageError, match="s3 is not supported yet"):
+        Session(Path("s3://bucket/run"))  # as the command line gives it
 
 
 def test_nothing_is_read_that_is_written_while_it_runs(tmp_path: Path) -> None:

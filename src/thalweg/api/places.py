@@ -140,6 +140,6 @@ def next_version(base: str, used: Iterable[str]) -> str:
 
 def local(dir: str | Path) -> str | Path:
     """A directory of this machine."""
-    if isinstance(dir, str) and (refused := refused_path(dir, writes=True)):
+    if refused := refused_path(str(dir), writes=True):
         raise UsageError(f"session directory {refused[0]}", "give a local directory")
     return dir
