@@ -8,14 +8,20 @@ import shutil
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from test_faults import JOINS, engine_at, join_batches
 
+from thalweg.engine.kernel.connection import renew
+from thalweg.engine.kernel.functions import loaded
 from thalweg.errors import StateError, ThalwegError
 from thalweg.testing.comparison import compare
 from thalweg.testing.feeds import write_batches
 from thalweg.testing.local import LocalEngine, LocalSession
 
-STREAM = "CREATE STREAM s (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'json', path = '{}', time = 'at')"
+STREAM = (
+    "CREATE STREAM s (k BIGINT, v BIGINT, n STRUCT<x: BIGINT, l: ARRAY<BIGINT>>, at TIMESTAMP) WITH (format = 'json', path = '{}', time = 'at');"
+    "CREATE STREAM pushed (k BIGINT, v BIGINT, at TIMESTAMP) WITH (format = 'push', time = 'at')"
+)
 QUERIES = (
     "CREATE VIEW w AS SELECT k, v, at FROM s WHERE v >= 0",
     *(
@@ -23,10 +29,16 @@ QUERIES = (
         for i in range(10)
     ),
     "CREATE QUERY p AS SELECT a.v, b.v AS w FROM w AS a [RANGE 2 SECONDS], s AS b [RANGE 1 SECOND] WHERE a.k = b.k",
+    "CREATE QUERY runs AS SELECT k, LAG(v) OVER (PARTITION BY k ORDER BY at) AS before, "
+    "SUM(v) OVER (PARTITION BY k ORDER BY at) AS so_far FROM s",
+    "CREATE QUERY called AS SELECT k, window_end, MAX(twice(v)) AS x FROM s GROUP BY k, TUMBLE '1 second'",
+    "CREATE QUERY nested AS SELECT n.x, window_end, SUM(n.l[1]) AS y FROM s GROUP BY n.x, TUMBLE '4 seconds'",
+    "CREATE QUERY of_pushed AS SELECT k, v FROM pushed",
 )
 WHILE_IT_RUNS = (
     "CREATE QUERY late AS SELECT k, v FROM s WHERE v > 3; SET plan.windows = 'shared'",
     "DROP QUERY q9",
+    "ALTER STREAM s ADD COLUMN more BIGINT; CREATE QUERY wider AS SELECT v, more FROM s",
 )
 FLIPS = int(os.environ.get("THALWEG_FLIPS", "32"))
 KINDS = (
@@ -98,27 +110,46 @@ def fed(session: LocalSession, root: Path, number: int) -> None:
     """Two seconds of rows as one more file; one of them has a bad row."""
     path = root / "in" / f"{number}.json"
     lines = [
-        f'{{"k": {i % 3}, "v": {number + i}, "at": "1970-01-01 00:00:{2 * number + i // 5:02d}.{2 * (i % 5)}"}}'
+        f'{{"k": {i % 3}, "v": {number + i}, "n": {{"x": {i % 2}, "l": [{i}, {number}]}}, "more": {i}, "at": "1970-01-01 00:00:{2 * number + i // 5:02d}.{2 * (i % 5)}"}}'
         for i in range(10)
     ]
     path.write_text("\n".join([*lines, *(['{"k": "none", "v": 1, "at": null}'] if number == 2 else [])]))
-    session.batch([("s", str(path))])
+    waiting = sorted((root / "run" / "inbox" / "pushed").glob("*.parquet"))[number:]
+    session.batch([("s", str(path)), *(("pushed", str(p)) for p in waiting)])
+
+
+def push(session: LocalSession, number: int) -> None:
+    """Rows that wait for the next batch."""
+    at = pa.array([number * 1_000_000 + i for i in range(10)], pa.timestamp("us"))
+    session.push(
+        "pushed",
+        pa.table({"k": [i % 3 for i in range(10)], "v": [number + i for i in range(10)], "at": at}),
+        id=str(number),
+    )
+
+
+def twice(v: pa.Array) -> pa.Array:
+    return pc.multiply(v, 2)
 
 
 def test_flipped_bits_of_all_that_a_session_keeps(tmp_path: Path) -> None:
     """A changelog, shared results, notes and what was set aside lie there too; each kind is hit as often."""
     (tmp_path / "in").mkdir()
     session = LocalSession(tmp_path / "run")
+    session.function("twice", twice, "BIGINT -> BIGINT")
     session.sql(";".join([STREAM.format(tmp_path / "in"), *QUERIES]))
+    session.begin()
+    push(session, 0)
     for number in range(5):
         fed(session, tmp_path, number)
+        push(session, number + 1)
         if number < len(WHILE_IT_RUNS):
             session.sql(WHILE_IT_RUNS[number])
     session.close()
     run, copy, rng = tmp_path / "run", tmp_path / "copy", random.Random(FLIPS)
     shutil.copytree(run, copy)
     expected = one_more(tmp_path)
-    assert len(expected) == 11 and all(table.num_rows for table in expected.values())
+    assert len(expected) == 16 and all(table.num_rows for table in expected.values())
     found = set()
     for i in range(FLIPS):
         shutil.rmtree(run)
@@ -137,12 +168,24 @@ def test_flipped_bits_of_all_that_a_session_keeps(tmp_path: Path) -> None:
             continue
         for name, table in given.items():
             compare(table, expected[name])
-    needed = {"changelog", "manifests", "plans", "queries", "results", "shared", "state"}
+    needed = {
+        "changelog",
+        "functions",
+        "inbox",
+        "manifests",
+        "plans",
+        "queries",
+        "results",
+        "shared",
+        "state",
+    }
     assert found >= needed or len(kinds) > FLIPS, f"no damage was found in {needed - found}"
 
 
 def one_more(root: Path) -> dict[str, pa.Table]:
     """The results after a restart and one more batch."""
+    loaded.cache_clear()  # as in a new process
+    renew()
     session = LocalSession(root / "run")
     try:
         fed(session, root, 5)

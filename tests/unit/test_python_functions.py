@@ -175,6 +175,18 @@ def raises(v: pa.Array) -> pa.Array:
     return v
 
 
+class Silent(BaseException):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def interrupts(error: BaseException) -> Callable[[pa.Array], pa.Array]:
+    def function(v: pa.Array) -> pa.Array:
+        raise error
+
+    return function
+
+
 FAILURES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "raises": (raises, "ZeroDivisionError: too large"),
     "short": (lambda v: v[:-1], r"ValueError: it gave \d+ values for \d+ rows"),
@@ -183,6 +195,9 @@ FAILURES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "single": (lambda v: pc.max(v), "TypeError: it gave a Int64Scalar, not an array"),
     "nothing": (lambda v: None, "TypeError: it gave a NoneType"),
     "exits": (lambda v: exec("raise SystemExit(3)"), "SystemExit: 3"),
+    "interrupts": (interrupts(KeyboardInterrupt()), "KeyboardInterrupt"),
+    "silent": (interrupts(Silent()), "Silent: it can't say what is wrong"),
+    "no text": (interrupts(ValueError("\ud800" + "x" * 5_000)), r"ValueError: \\ud800x{999}$"),
 }
 
 

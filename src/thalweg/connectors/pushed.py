@@ -21,12 +21,13 @@ from thalweg.connectors.pushed_names import Names
 from thalweg.connectors.source_log import Entry, all_entries
 from thalweg.errors import Backlog, DataError
 from thalweg.model.stream import Stream
+from thalweg.state.checks import crc, damaged
 from thalweg.state.local import disk_problem
 from thalweg.state.manifest import Consumed
 from thalweg.state.together import Done, Together
 
-NAMES = b"thalweg.names"
-"""Where a file says which names its rows were pushed under."""
+NAMES, CHECK = b"thalweg.names", b"thalweg.names.check"
+"""Where a file says which names its rows were pushed under, and the checksum of that: the one of the whole file is looked at when it is read."""
 WAITING = 1_000_000_000
 """Bytes that may wait to be read."""
 AT_ONCE = 64_000_000
@@ -178,7 +179,8 @@ class Box:
         return mine[-1].number, error
 
     def _left(self, table: pa.Table, names: tuple[str, ...]) -> tuple[str, _File]:
-        said = table.replace_schema_metadata({NAMES: "\n".join(names)})
+        text = "\n".join(names).encode()
+        said = table.replace_schema_metadata({NAMES: text, CHECK: _check_of(text)})
         path = leave(self.path, f"{self._next:09d}", said, self._newest, self._durable)
         found = path.stat()
         return path.name, _File(found.st_size, found.st_mtime_ns, names)
@@ -229,8 +231,20 @@ def _first(coming: Iterable[_Coming]) -> Iterator[_Coming]:
 
 def _described(path: Path) -> _File:
     found = path.stat()
-    said = (pq.read_schema(path).metadata or {}).get(NAMES, b"").decode()
-    return _File(found.st_size, found.st_mtime_ns, tuple(said.split()))
+    try:
+        said = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowException) as e:
+        if isinstance(e, OSError) and e.errno:
+            raise disk_problem(path, e) from e
+        raise damaged(str(path), "not readable") from e
+    names = said.get(NAMES, b"")
+    if said.get(CHECK, _check_of(names)) != _check_of(names):
+        raise damaged(str(path), "the names of its rows are not those that it was written with")
+    return _File(found.st_size, found.st_mtime_ns, tuple(names.decode().split()))
+
+
+def _check_of(names: bytes) -> bytes:
+    return f"{crc(names):08x}".encode()
 
 
 def _entries(log: Path, first: int, last: int) -> list[Entry]:

@@ -30,6 +30,8 @@ _EXECUTOR = re.compile(
 )
 _TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 _OURS = "org.apache.spark.api.python.PythonException"
+_SILENT = re.compile(r"^Py4JError: An error occurred while calling \S+$", re.MULTILINE)
+"""What the bridge says where no answer came: errors of a process that lives have more words."""
 _AWAY = (ConnectionRefusedError, ConnectionResetError, BrokenPipeError, EOFError)
 
 
@@ -81,6 +83,7 @@ def _of_processes(error: BaseException, text: str, words: str) -> ThalwegError |
         isinstance(error, _AWAY)
         or type(error).__name__ == "Py4JNetworkError"
         or "Answer from Java side is empty" in text
+        or _SILENT.search(text)
     ):
         return EnvironmentProblem(
             "Spark's own process has ended", f"is memory short, or was it killed? {RUN_AGAIN}{words}"

@@ -25,6 +25,10 @@ class Py4JNetworkError(Exception):
     """Named as the bridge names what it raises when the JVM has gone."""
 
 
+class Py4JError(Exception):
+    """Named as what it raises where no answer came."""
+
+
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
@@ -40,6 +44,18 @@ class Py4JNetworkError(Exception):
             Py4JNetworkError("Answer from Java side is empty"),
             EnvironmentProblem,
             "Spark's own process has ended",
+        ),
+        (
+            Py4JError("An error occurred while calling o233.mapInArrow"),
+            EnvironmentProblem,
+            "Spark's own process has ended",
+        ),
+        (
+            Py4JError(
+                "An error occurred while calling o1.f. Trace:\npy4j.Py4JException: Method f does not exist"
+            ),
+            InternalError,
+            "Py4JError: An error occurred while calling o1.f. Trace:",
         ),
         (
             ConnectionRefusedError(111, "Connection refused"),

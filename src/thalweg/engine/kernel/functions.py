@@ -30,6 +30,8 @@ _KINDS: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
     ("boolean", pa.types.is_boolean),
     ("nested", pa.types.is_nested),
 )
+LONG = 1_000
+"""Characters of an exception's words that are told."""
 
 
 class _Raised(threading.local):
@@ -88,7 +90,7 @@ def _guarded(head: Head, function: Callable[..., Any], known: str) -> Called:
             return pa.nulls(rows, to)
         try:
             return _checked(function(*(_array(c) for c in columns)), rows, to)
-        except (Exception, SystemExit) as e:
+        except BaseException as e:  # one that means to end the process fails the query too
             _RAISED.error, _RAISED.function = FunctionError(f"function {head.name}: {_last_line(e)}"), known
             return pa.nulls(rows, to)
 
@@ -137,6 +139,10 @@ def _kind(type_: pa.DataType) -> str:
 
 
 def _last_line(error: BaseException) -> str:
-    """The line that ends a traceback."""
-    said = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {said[0].strip()}" if said else type(error).__name__
+    """The line that ends a traceback, as text that can be kept."""
+    try:
+        said = str(error).strip().splitlines()
+    except BaseException:
+        said = ["it can't say what is wrong"]
+    line = f"{type(error).__name__}: {said[0].strip()[:LONG]}" if said else type(error).__name__
+    return line.encode("utf-8", "backslashreplace").decode()
