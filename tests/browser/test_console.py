@@ -29,6 +29,20 @@ UNNAMED = """() => [...document.querySelectorAll("button, input, select, textare
   .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.title || e.labels?.length || e.querySelector("img")))
   .map((e) => e.outerHTML.slice(0, 120))"""
 
+FAINT = """() => {
+  const shade = (c) => c.match(/[\\d.]+/g).map(Number);
+  const part = (v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => .2126 * part(r) + .7152 * part(g) + .0722 * part(b);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = shade(getComputedStyle(e).backgroundColor); if ((c[3] ?? 1) === 1) return c } return [255, 255, 255] };
+  const faint = (e, style) => {
+    const [high, low] = [light(shade(style.color)), light(behind(e))].sort((a, b) => b - a);
+    return (high + .05) / (low + .05) < 4.5 ? [`${e.tagName} ${e.className}: ${style.color} on ${behind(e)}`] : [];
+  };
+  const said = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) && e.getClientRects().length && !e.closest("svg");
+  return [...document.querySelectorAll("body *")].flatMap((e) => e.placeholder ? faint(e, getComputedStyle(e, "::placeholder")) : said(e) ? faint(e, getComputedStyle(e)) : []);
+}"""
+"""Texts that are hard to tell from what is behind them: WCAG asks for a ratio of 4.5."""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -111,6 +125,7 @@ def test_every_page_in_both_themes_from_a_phone_to_a_wide_screen(
         assert console.page.evaluate(UNNAMED) == [], (
             f"{name} has something without a name for a screen reader"
         )
+        assert console.page.evaluate(FAINT) == [], f"{name} has texts that are hard to read"
         assert console.page.locator("h1").count() == 1
     assert console.errors == []
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from thalweg.expr.casts import instant, timestamp_of
+from thalweg.expr.casts import instant, sayable, timestamp_of
 from thalweg.expr.comparisons import compared, compares_apart, mixed
 from thalweg.expr.nodes import PYTHON, Call
 from thalweg.expr.operators import quotient
@@ -144,7 +144,7 @@ SAFE: Templates = {
     "REPLACE": {2: "replace({0}, {1}, '')", 3: "replace({0}, {1}, {2})"},
     "STARTSWITH": {2: "starts_with({0}, {1})"},
     "ENDSWITH": {2: "ends_with({0}, {1})"},
-    "CONCAT_WS": {None: lambda call: f"concat_ws({', '.join(a.sql for a in call.args)})"},
+    "CONCAT_WS": {None: lambda call: f"concat_ws({', '.join(map(sayable, call.args))})"},
     "WINDOW": {2: "{{'start': {0}, 'end': {1}}}"},
     "NVL2": {3: _choice},
     "NULLIF": {2: _nullif},

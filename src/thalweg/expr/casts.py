@@ -3,12 +3,14 @@ from UTC, failures are NULL."""
 
 from __future__ import annotations
 
-from thalweg.expr.nodes import Cast
+from thalweg.expr.nodes import Cast, Expr
 from thalweg.expr.pieces import Piece, shared
 from thalweg.expr.types import family, is_fractional, is_integer
 
 # A text as a whole number, as Spark reads it: a fraction is cut off, an exponent is no number.
 _BARE_POINT, _WHOLE = r"'^\s*([+-]?)\.', '\10.'", r"'^\s*([+-]?\d+)(\.\d*)?\s*$'"
+
+_FIRST, _LAST = "TIMESTAMP '290309-12-22 (BC) 00:00:00'", "TIMESTAMP '294247-01-10 04:00:54.775806'"
 
 
 def write_cast(cast: Cast) -> Piece:
@@ -24,7 +26,16 @@ def write_cast(cast: Cast) -> Piece:
         sql = f"regexp_extract(regexp_replace({sql}, {_BARE_POINT}), {_WHOLE}, 1)"
     elif is_integer(to) and given == "TIMESTAMP":
         sql = f"floor(epoch({sql}))"
+    elif to == "VARCHAR":
+        sql = sayable(cast.arg)
     return Piece(f"TRY_CAST({sql} AS {to})")
+
+
+def sayable(value: Expr) -> str:
+    """A value as it can become a text: a time before or after those that the engine can say is NULL, as the statement would end with it."""
+    if value.type != "TIMESTAMP":
+        return value.sql
+    return shared(f"CASE WHEN {{0}} BETWEEN {_FIRST} AND {_LAST} THEN {{0}} END".format, value.sql)
 
 
 def timestamp_of(seconds: str, type_: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from thalweg.expr.casts import sayable
 from thalweg.expr.nodes import Call, Expr, Literal, is_constant
 from thalweg.expr.pieces import Piece, shared, tried
 from thalweg.expr.types import comparable_type, is_exact, is_integer, may_not_fit
@@ -70,8 +71,10 @@ def _negated(call: Call) -> Piece:
 
 def _joined(call: Call) -> Piece:
     if len(call.args) == 1:
-        return Piece(f"CAST({call.args[0].sql} AS VARCHAR)")
-    return Piece(" || ".join(a.operand for a in call.args), False)
+        return Piece(f"CAST({sayable(call.args[0])} AS VARCHAR)")
+    return Piece(
+        " || ".join(a.operand if (said := sayable(a)) == a.sql else f"({said})" for a in call.args), False
+    )
 
 
 OPERATORS: Mapping[str, Callable[[Call], Piece]] = {

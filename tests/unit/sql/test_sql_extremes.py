@@ -9,10 +9,11 @@ from pathlib import Path
 from random import Random
 
 import duckdb
+import pyarrow as pa
 import pytest
 from sql_support import infer
 
-from thalweg.engine.kernel.connection import connection
+from thalweg.engine.kernel.connection import connection, renew
 from thalweg.errors import SqlError
 from thalweg.model.stream import Column, Stream
 from thalweg.sql.binder import bind
@@ -69,7 +70,16 @@ def row(number: int) -> str:
     return "SELECT " + ", ".join(f'CAST({value} AS {TYPED[n][0]}) AS "{n}"' for n, value in picked.items())
 
 
-ROWS = " UNION ALL ".join(map(row, range(9)))
+RAW = pa.table(
+    {
+        "day": pa.array([-(2**31), 1 - 2**31, 2 - 2**31, 2**31 - 1, 2**31 - 2], pa.date32()),
+        "at": pa.array([-(2**63), 1 - 2**63, 2 - 2**63, 2**63 - 1, 2**63 - 2], pa.timestamp("us")),
+    }
+)
+"""Days and times as files may have them, beyond those that a text can say, and those that the engine takes for infinite."""
+ROWS = " UNION ALL ".join(
+    [*map(row, range(9)), f'SELECT r.* REPLACE (raw.day AS day, raw."at" AS "at") FROM ({row(1)}) AS r, raw']
+)
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sql.md").read_text()
 TABLE = PAGE[PAGE.index("| numbers |") : PAGE.index("What depends on when")]
 FUNCTIONS = sorted(set(re.findall(r"`([A-Z0-9_]+)`", TABLE)))
@@ -126,8 +136,9 @@ def failures(expressions: list[tuple[str, str]]) -> list[str]:
     """Which of some expressions stop a statement; halves are tried where the whole fails."""
     texts = ", ".join(f"{sql} AS e{i}" for i, (_, sql) in enumerate(expressions))
     try:
-        connection().execute(f"SELECT {texts} FROM ({ROWS})").fetchall()
+        connection().register("raw", RAW).execute(f"SELECT {texts} FROM ({ROWS})").to_arrow_table()
     except duckdb.Error as error:
+        renew()
         if len(expressions) == 1:
             return [f"{expressions[0][0]}: {str(error).splitlines()[0]}"]
         half = len(expressions) // 2

@@ -110,6 +110,6 @@ export const queryLinks = (names) => h("span", {}, names.flatMap((n, i) => [i ? 
 export const problem = (p) => h("li", { class: `problem ${p.severity}` }, h("div", {}, h("strong", {}, { error: "Error: ", warning: "Warning: " }[p.severity] || ""), p.text,
   p.query ? h("span", { class: "small" }, " (", h("a", { href: `#/query/${encodeURIComponent(p.query)}` }, "look at it"), ")") : p.stream ? h("span", { class: "small" }, " (", h("a", { href: "#/streams" }, "look at it"), ")") : null),
   p.hint ? h("div", { class: "hint" }, p.hint) : null);
-export const paid = (c) => [c.cost ? `${brief(c.cost)} updates a batch` : "", c.work_ms ? `${brief(c.work_ms)} ms of work a second` : "", `${brief(c.state_rows)} rows kept`].filter(Boolean).join(", ");
+export const paid = (c) => [c.cost ? `${brief(c.cost)} updates a batch` : "", c.work_ms ? `${brief(c.work_ms)} ms of work a second` : "", `${brief(c.state_rows)} ${c.state_rows === 1 ? "row" : "rows"} kept`].filter(Boolean).join(", ");
 export const refusal = (error) => h("div", { class: "problem error", role: "alert" }, h("div", {},
   error.line ? `${error.message} (line ${error.line}, column ${error.column})` : error.message), error.hint ? h("div", { class: "hint" }, error.hint) : null);
