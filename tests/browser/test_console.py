@@ -33,13 +33,17 @@ FAINT = """() => {
   const shade = (c) => c.match(/[\\d.]+/g).map(Number);
   const part = (v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
   const light = ([r, g, b]) => .2126 * part(r) + .7152 * part(g) + .0722 * part(b);
-  const behind = (e) => { for (; e; e = e.parentElement) { const c = shade(getComputedStyle(e).backgroundColor); if ((c[3] ?? 1) === 1) return c } return [255, 255, 255] };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) { const c = shade(getComputedStyle(e).backgroundColor); if ((c[3] ?? 1) === 1) return c }
+    return [255, 255, 255];
+  };
   const faint = (e, style) => {
     const [high, low] = [light(shade(style.color)), light(behind(e))].sort((a, b) => b - a);
     return (high + .05) / (low + .05) < 4.5 ? [`${e.tagName} ${e.className}: ${style.color} on ${behind(e)}`] : [];
   };
   const said = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) && e.getClientRects().length && !e.closest("svg");
-  return [...document.querySelectorAll("body *")].flatMap((e) => e.placeholder ? faint(e, getComputedStyle(e, "::placeholder")) : said(e) ? faint(e, getComputedStyle(e)) : []);
+  const looked = (e) => e.placeholder ? faint(e, getComputedStyle(e, "::placeholder")) : said(e) ? faint(e, getComputedStyle(e)) : [];
+  return [...document.querySelectorAll("body *")].flatMap(looked);
 }"""
 """Texts that are hard to tell from what is behind them: WCAG asks for a ratio of 4.5."""
 

@@ -110,7 +110,8 @@ def fed(session: LocalSession, root: Path, number: int) -> None:
     """Two seconds of rows as one more file; one of them has a bad row."""
     path = root / "in" / f"{number}.json"
     lines = [
-        f'{{"k": {i % 3}, "v": {number + i}, "n": {{"x": {i % 2}, "l": [{i}, {number}]}}, "more": {i}, "at": "1970-01-01 00:00:{2 * number + i // 5:02d}.{2 * (i % 5)}"}}'
+        f'{{"k": {i % 3}, "v": {number + i}, "n": {{"x": {i % 2}, "l": [{i}, {number}]}}, "more": {i}, '
+        f'"at": "1970-01-01 00:00:{2 * number + i // 5:02d}.{2 * (i % 5)}"}}'
         for i in range(10)
     ]
     path.write_text("\n".join([*lines, *(['{"k": "none", "v": 1, "at": null}'] if number == 2 else [])]))

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from os.path import islink, join, realpath
+from os.path import islink, realpath
 from pathlib import Path
 
 from thalweg.model.target import CONSOLE
@@ -64,7 +64,7 @@ class Roots:
 def links_below(path: str) -> Iterator[str]:
     """The links that stand in a directory and in those below it: what they lead to would be read with it."""
     for folder, folders, files in os.walk(path):
-        yield from filter(islink, (join(folder, name) for name in (*folders, *files)))
+        yield from filter(islink, (f"{folder}/{name}" for name in (*folders, *files)))
 
 
 def named(statement: st.Statement) -> Iterator[str]:
