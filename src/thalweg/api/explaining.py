@@ -44,9 +44,9 @@ class Explaining:
         if self._running.runner is None:
             check_files(self._catalog())
         found = explained(self._placed(), *self._ran(analyze), query, analyze)
-        others = set(self._catalog().queries) - ({query.name} if query is not None else set())
-        if query is None or not others or not marginal:
+        if query is None or not marginal:
             return found
+        others = set(self._catalog().queries) - {query.name}
         return Explanation(replace(found.view, added=(len(others), self._added(query))))
 
     def marginal(self, query: Query) -> dict[str, float]:

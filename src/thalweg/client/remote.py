@@ -121,7 +121,7 @@ class RemoteSession:
             assert isinstance(said, RemotelyExplained)
             return said
         if query is not None:
-            found = self._wire.json("POST", "/v1/explain", {"sql": query})
+            found = self._wire.json("POST", "/v1/explain", {"sql": query}, marginal="true")
             return RemotelyExplained("EXPLAIN", found["text"], found["plan"])
         words = self._wire.ask("GET", "/v1/explain", verbose=str(verbose).lower()).body.decode()
         drawn = self._wire.ask("GET", "/v1/plan.svg").body.decode()

@@ -48,6 +48,11 @@ WORDS: tuple[tuple[str, str, str], ...] = (
     ),
     *((e.name, rf"(?:LAP|EAP\d+) {e.name}", e.words) for e in EVALUATIONS.values() if e.name != "rows"),
     ("ms/s", r"\bms/s", "work per second of stream; state rows, bytes: kept; pairs/s: joined rows made"),
+    (
+        "adds",
+        r"\n  adds ",
+        "what would be saved without the query: the plan of all beside that of all others",
+    ),
     ("of best", r"of best", "beside the cheapest plan; >: in force; <: until the handover is over"),
     ("by the paper", r"by the paper:", "the plans by the formulas of early aggregation, beside its cheapest"),
     (

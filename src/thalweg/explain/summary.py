@@ -93,8 +93,8 @@ def summary_lines(view: PlanView) -> Iterator[str]:
 
 def added_lines(view: PlanView) -> Iterator[str]:
     """What the one query that is explained adds to all others: what would be saved if it were gone."""
-    if view.added is not None:
-        others, more = view.added
+    others, more = view.added or (0, Share())
+    if others:
         costs = [
             *([f"{number(max(more.cost, 0.0))} hash-table updates a batch"] if view.groups else []),
             *([f"joins {millis(max(more.nanos, 0.0))} ms/s"] if view.joins else []),

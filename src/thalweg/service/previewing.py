@@ -19,13 +19,13 @@ def preview(session: Session, text: str, marginal: bool = False) -> dict[str, An
     select, name = _select(text)
     catalog = session.catalog
     query = query_of(catalog, select, name or free_name(catalog))
-    found = session.explain(query, marginal=False)
+    found = session.explain(query, marginal=marginal)
     return {
         "query": query.name,
         "columns": [{"name": o.name, "type": o.type} for o in query.outputs],
         "text": found.text,
         "plan": found.data,
-        "marginal": session.marginal_cost(query) if marginal else None,
+        "marginal": {k: v for k, v in found.data["adds"].items() if k != "others"} if marginal else None,
     }
 
 

@@ -93,6 +93,7 @@ def test_a_query_that_others_ask_too_adds_nothing_and_one_that_is_new_is_told_wh
     assert same.data["adds"] == {"others": 49, "cost": 0.0, "work_ms": 0.0, "state_rows": 0.0}
     assert new.data["adds"]["cost"] > 0 and new.data["adds"]["state_rows"] > 0
     assert "state rows to 50 other queries" in new.text
+    assert "  adds " not in explained_joins(PER_SHOP).text and "adds: what would be saved" in new.text
     assert "adds" not in fifty.explain().data and "adds" not in fifty.explain("low_7", marginal=False).data
 
 
