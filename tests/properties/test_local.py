@@ -21,7 +21,7 @@ from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference import late_rows, late_rows_of, reference
 from thalweg.testing.strategies import WorkloadCase, workloads
 
-MODES = ("naive", "shared", "paper", "best")
+MODES = ("naive", "shared", "paper", "best", "slices")
 
 
 def check_case(

@@ -9,7 +9,8 @@ from thalweg.compile.pieces import SLOT, combined, places, together_sql
 from thalweg.compile.sets import CellIndex, set_sql
 from thalweg.expr.quoting import identifier
 from thalweg.model.aggregates import TIME
-from thalweg.plan.arithmetic import floor_div
+from thalweg.model.windows import Window
+from thalweg.plan.arithmetic import HALF, floor_div
 from thalweg.plan.groups import CELLED
 from thalweg.plan.nodes import Fragment
 from thalweg.plan.pool import SET
@@ -143,11 +144,22 @@ def _slotted(fragment: Fragment) -> tuple[str, list[str]]:
     if fragment.static:
         return f"scan{where}", []
     position = f"({TIME} - {w.offset})" if w.offset else TIME
+    if w.edges:
+        return f"scan{where}", [f"{_slice_sql(w, floor_div(position, w.slide))} AS {SLOT}"]
     if w.tumbling:
         return f"scan{where}", [f"{floor_div(position, w.slide)} AS {SLOT}"]
     return f"({contiguous('scan', 'scan.*, ', position, w.slide, w.range, where, '__slot')})", [
         f'"__slot" AS {SLOT}'
     ]
+
+
+def _slice_sql(slices: Window, place: str) -> str:
+    """The place at which the slice begins that a place is in: at the last edge of all, so as far back as the nearest of them is."""
+    every = [
+        (slide // slices.slide, (offset - slices.offset) // slices.slide) for slide, offset in slices.edges
+    ]
+    back = [f"({place} + {-(-HALF // slide) * slide - offset}) % {slide}" for slide, offset in every]
+    return f"({place}) - least({', '.join(back)})"
 
 
 def row_conditions(fragment: Fragment) -> list[str]:

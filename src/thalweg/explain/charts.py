@@ -57,7 +57,7 @@ def mode_chart(view: WindowGroup, mode: str, papers: bool) -> Chart:
     c, chosen = view.costs, in_force(view.costs, mode)
     if no_choice(c):
         return Chart((), (), only_cost(c, papers))
-    costs = [c.engine, *([c.paper] if papers else [])]
+    costs = [c.engine, *([c.made] if papers else [])]
     heads = ("engine: updates a batch", *([f"paper: events in {period_text(c)}"] if papers else []))
     rows = tuple(
         (m, m == chosen, tuple(_bar(x[m], max(x.values()), x["naive"]) for x in costs)) for m in MODES

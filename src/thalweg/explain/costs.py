@@ -14,7 +14,7 @@ from thalweg.optimizer.cost.steps import StepEstimate
 from thalweg.optimizer.cost.windows import period
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.groups import Kind
-from thalweg.optimizer.plan_windows import MODES, costs, factors
+from thalweg.optimizer.plan_windows import COSTED, MODES, costs, factors, paper_cost, unit_cost
 from thalweg.optimizer.planner import WindowPlanner, features_of
 from thalweg.optimizer.units import Scale, counting_unit
 from thalweg.plan.groups import Group
@@ -33,7 +33,9 @@ def mode_costs(
     if kind.sessions:
         cost = sum(e.cost for e in expected)
         every: dict[str, float] = dict.fromkeys(MODES, cost)
-        return ModeCosts(unit, size, 0, dict.fromkeys(MODES, 0), every, (), cost, MODES)
+        none: dict[str, int | float] = dict.fromkeys(MODES, 0)
+        return ModeCosts(unit, size, 0, dict.fromkeys(COSTED, 0), every, (), cost, MODES, none, none, 0, 0)
+    known, current = planner.statistics(group), Forest(tuple(e.step for e in expected))
     forests = {mode: forest_of(mode, group, kind, planner) for mode in MODES}
     return ModeCosts(
         unit=unit,
@@ -46,6 +48,10 @@ def mode_costs(
         same=tuple(
             mode for mode, forest in forests.items() if _meaning(forest) == _meaning(e.step for e in expected)
         ),
+        made={mode: unit_cost(forest, kind.windows) for mode, forest in forests.items()},
+        rated={mode: paper_cost(forest, kind.windows, known) for mode, forest in forests.items()},
+        current_made=unit_cost(current, kind.windows),
+        current_rated=paper_cost(current, kind.windows, known),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the four modes cost, and what speaks for the plan in force."""
+"""What the modes cost, and what speaks for the plan in force."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from thalweg.explain.model import ModeCosts, WindowGroup
 from thalweg.explain.words import WIDTH, counted, joined, listed, number, ratio, scientific
-from thalweg.optimizer.plan_windows import MODES
+from thalweg.optimizer.plan_windows import COSTED, MODES
 
 
 def cost_lines(view: WindowGroup, mode: str, papers: bool = False) -> Iterator[str]:
@@ -19,11 +19,13 @@ def cost_lines(view: WindowGroup, mode: str, papers: bool = False) -> Iterator[s
     paper = f"{f'paper, R = {period_text(c)}':>34}{'of naive':>10}" if papers else ""
     yield f"{'costs':<10}{'engine':>10}{'of naive':>10}{paper}"
     for m in MODES:
-        paper = f"{number(c.paper[m]):>34}{ratio(c.paper[m], c.paper['naive']):>10}" if papers else ""
+        paper = _paper(c.made[m], c) if papers else ""
         yield f"{m:<10}{_engine(c.engine[m], c)}{paper}{'   in force' if m == chosen else ''}"
     if chosen is None:
-        yield f"{'in force':<10}{_engine(c.current, c)}"
+        yield f"{'in force':<10}{_engine(c.current, c)}{_paper(c.current_made, c) if papers else ''}"
     yield from wrap(reason(view, chosen), WIDTH - 2)
+    if papers:
+        yield from wrap(_rated(view), WIDTH - 2)
     if papers and c.factors:
         windows = listed([f"<{r:,}, {s:,}>" for r, s in c.factors], WIDTH - 45)
         yield f"the paper's factor windows: {windows} in {c.unit}s"
@@ -31,12 +33,12 @@ def cost_lines(view: WindowGroup, mode: str, papers: bool = False) -> Iterator[s
 
 def no_choice(costs: ModeCosts) -> bool:
     """Whether every mode makes the plan in force."""
-    return len(costs.same) == len(MODES) and len(set(costs.paper.values())) == 1
+    return len(costs.same) == len(MODES) and len(set(costs.made.values())) == 1
 
 
 def only_cost(costs: ModeCosts, papers: bool = False) -> str:
     """The cost where there is but one plan."""
-    paper = f", {number(costs.paper['naive'])} by the paper in {period_text(costs)}" if papers else ""
+    paper = f", {number(costs.made['naive'])} by the paper in {period_text(costs)}" if papers else ""
     return f"cost {number(costs.current)} to the engine per batch{paper}; every mode makes this plan"
 
 
@@ -48,7 +50,7 @@ def in_force(costs: ModeCosts, mode: str) -> str | None:
 def reason(view: WindowGroup, chosen: str | None) -> str:
     """Why the plan in force costs what it does, and whether another would cost less."""
     c = view.costs
-    winner = min(reversed(MODES), key=lambda m: c.engine[m])
+    winner = min((*reversed(COSTED), *MODES), key=lambda m: c.engine[m])
     what = f"{chosen or 'the plan in force'} costs {ratio(c.current, c.engine['naive'])} of naive{_because(view)}"
     if chosen == "naive":
         what = "every window reads the rows"
@@ -84,6 +86,19 @@ def period_text(costs: ModeCosts) -> str:
     """The period R that the paper's cost is counted over."""
     amount = f"{costs.period:,}" if costs.period < 10**9 else scientific(costs.period)
     return f"{amount} {costs.unit}{'' if costs.period == 1 else 's'}"
+
+
+def _rated(view: WindowGroup) -> str:
+    """What the paper says of the plan in force at the rate of the stream, which decides how much sharing saves."""
+    c, rate = view.costs, view.statistics.values.rate
+    said = f"{number(c.current_rated)}, {ratio(c.current_rated, c.rated['naive'])} of naive"
+    return (
+        f"the paper counts one event a {c.unit}; at {number(rate)} rows/s the plan in force costs it {said}"
+    )
+
+
+def _paper(cost: float, costs: ModeCosts) -> str:
+    return f"{number(cost):>34}{ratio(cost, costs.made['naive']):>10}"
 
 
 def _engine(cost: float, costs: ModeCosts) -> str:

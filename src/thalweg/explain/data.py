@@ -12,7 +12,7 @@ from thalweg.explain.node_data import node_data, rounded, times_data
 from thalweg.explain.summary import shares
 from thalweg.explain.words import scientific
 from thalweg.model.windows import Window
-from thalweg.optimizer.plan_windows import MODES
+from thalweg.optimizer.plan_windows import COSTED, MODES
 from thalweg.optimizer.traits import Traits
 
 
@@ -64,7 +64,7 @@ def _windows(groups: tuple[WindowGroup, ...]) -> dict[str, Any]:
     units = {g.costs.unit for g in groups}
     return {
         "unit": units.pop() if len(units) == 1 else None,
-        "costs": _storable_costs(_sums(g.costs.paper for g in groups)),
+        "costs": _storable_costs(_sums((g.costs.paper for g in groups), COSTED)),
         "engine_costs": rounded(_sums(g.costs.engine for g in groups)),
         "factors": [list(f) for f in dict.fromkeys(f for g in groups for f in g.costs.factors)],
         "groups": [_group(g) for g in groups],
@@ -85,6 +85,8 @@ def _group(view: WindowGroup) -> dict[str, Any]:
         "costs": _storable_costs(costs.paper),
         "factors": [list(f) for f in costs.factors],
         "engine_costs": rounded(costs.engine),
+        "paper_costs": _storable_costs(costs.made),
+        "paper_costs_at_rate": _storable_costs(costs.rated),
         "current": _current(costs),
         "statistics": _statistics(view.statistics, bool(view.group.where)),
         "graph": {
@@ -97,7 +99,12 @@ def _group(view: WindowGroup) -> dict[str, Any]:
 
 
 def _current(costs: ModeCosts) -> dict[str, Any]:
-    return {"engine_cost": round(costs.current, 3), "same_as": list(costs.same)}
+    return {
+        "engine_cost": round(costs.current, 3),
+        "paper_cost": _storable(costs.current_made),
+        "paper_cost_at_rate": _storable(costs.current_rated),
+        "same_as": list(costs.same),
+    }
 
 
 def _statistics(known: KnownStatistics, chosen: bool) -> dict[str, Any]:
@@ -148,9 +155,9 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def _sums(costs: Iterable[Mapping[str, int | float]]) -> dict[str, int | float]:
+def _sums(costs: Iterable[Mapping[str, int | float]], modes: Iterable[str] = MODES) -> dict[str, int | float]:
     listed = list(costs)
-    return {mode: sum(c[mode] for c in listed) for mode in MODES}
+    return {mode: sum(c[mode] for c in listed) for mode in modes}
 
 
 def _storable(value: int | float) -> int | float | str:

@@ -130,8 +130,9 @@ class SqlStep:
 class ModeCosts:
     """What the plan of each mode costs: by the paper, in events per period of whole time units, and to the engine per batch.
 
-    factors: (range, slide) of the paper's factor windows in the time unit. current: what the plan in force costs the engine.
-    same: the modes that make the very plan in force.
+    paper: of the plans that modes make by the paper's cost alone. made: of those that they make by what is known of the stream, at one event
+    a unit; rated: at the rate of the stream. factors: (range, slide) of the paper's factor windows in the time unit. current: what the
+    plan in force costs the engine, current_made and current_rated: by the paper. same: the modes that make the very plan in force.
     """
 
     unit: str
@@ -142,6 +143,10 @@ class ModeCosts:
     factors: tuple[tuple[int | float, int | float], ...]
     current: float
     same: tuple[str, ...]
+    made: Mapping[str, int | float]
+    rated: Mapping[str, int | float]
+    current_made: int | float
+    current_rated: int | float
 
 
 @dataclass(frozen=True)

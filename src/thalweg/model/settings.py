@@ -16,7 +16,7 @@ N = TypeVar("N", int, float)
 EVALUATIONS = ("snapshot", "delta", "wide", "expiry", "materialize")
 """The ways to evaluate aggregates over joins, each a file of its name in `compile/evaluations/`."""
 CHOICES: dict[str, tuple[str, ...]] = {
-    "plan.windows": ("naive", "shared", "paper", "best"),
+    "plan.windows": ("naive", "shared", "paper", "best", "slices"),
     "plan.evaluate": ("best", *EVALUATIONS),
     "plan.join": ("best", "hash", "loop"),
     "plan.order": ("best", "written"),
@@ -34,7 +34,7 @@ _UNITS = ("b", "kb", "mb", "gb", "tb")
 _EARLY = re.compile(r"best|lap|eap[01]+")
 FEATURES = ("sparse", "tiling", "chains", "prefix", "slots", "search")
 KEYS = {
-    "plan.windows": "how windows are computed: naive, shared, paper or best",
+    "plan.windows": "how windows are computed: naive, shared, paper, best or slices",
     "plan.early_aggregation": "which inputs of a join are aggregated first: LAP (none), EAP10, EAP11, ..., or best",
     "plan.evaluate": f"how aggregates over joins are evaluated: {', '.join(EVALUATIONS)} or best",
     "plan.join": "how partners are found: hash, loop (nested loops) or best",

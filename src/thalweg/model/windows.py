@@ -22,12 +22,15 @@ class Window:
 
     Of a `session` each row of a key has the instance that starts with it, and those of a key that overlap are one window: it is as long
     as rows keep coming within `range`, the gap.
+    A window with `edges`, each a (slide, offset) of instants, is *slices* of time: one begins at every edge and ends at the next. A slice has
+    the number of the tumbling instance that begins with it, so between those that have rows there are numbers that none has.
     """
 
     range: int
     slide: int
     offset: int = 0
     session: bool = False
+    edges: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.slide > 0 or not self.range > 0:
@@ -82,6 +85,7 @@ class Window:
 
     def __repr__(self) -> str:
         kind = ", session=True" if self.session else ""
+        kind += f", edges={self.edges}" if self.edges else ""
         return f"Window(range={self.range}, slide={self.slide}, offset={self.offset}{kind})"
 
     def __str__(self) -> str:
@@ -125,6 +129,8 @@ def default_id(window: Window) -> str:
     text = duration_text(window.range)
     if window.session:
         return f"session {text}"
+    if window.edges:
+        return f"slices at {text}"
     if not window.tumbling:
         text += f" by {duration_text(window.slide)}"
     if window.offset:

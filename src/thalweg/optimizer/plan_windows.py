@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Literal, get_args
 
-from thalweg.model.windows import Window
+from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.edges import Edges, priced
 from thalweg.optimizer.cost.steps import beside_steps, compresses, engine_weights, keeping
@@ -17,13 +17,16 @@ from thalweg.optimizer.rules.best_forest import best_forest
 from thalweg.optimizer.rules.flatten import flatten
 from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
 from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
+from thalweg.optimizer.slices import sliced
 from thalweg.optimizer.traits import Features, Traits
-from thalweg.optimizer.units import Scale, scale_of
+from thalweg.optimizer.units import Scale, counting_unit, scale_of
 from thalweg.optimizer.window_graph import window_coverage_graph
 from thalweg.statistics.records import WindowStatistics
 
-Mode = Literal["naive", "shared", "paper", "best"]
+Mode = Literal["naive", "shared", "paper", "best", "slices"]
 MODES: tuple[Mode, ...] = get_args(Mode)
+COSTED: tuple[Mode, ...] = ("naive", "shared", "paper", "best")
+"""The modes of which each costs no more than the one before it, by the paper."""
 
 
 def plan_windows(
@@ -34,9 +37,10 @@ def plan_windows(
     enabled: Features | None = None,
     constants: Constants | None = None,
 ) -> Forest:
-    """How to compute a set of windows: `naive` from the rows, `shared` by algorithm 1, `paper` by algorithm 3, or `best`.
+    """How to compute a set of windows: `naive` from the rows, `shared` by algorithm 1, `paper` by algorithm 3, `slices` from what lies between
+    all edges, or `best`, the least of all plans that are known: by what the engine pays per batch, or with no statistics by the paper's cost.
 
-    `best` takes the least of all plans it knows, by what the engine pays per batch, or with no statistics by the paper's cost.
+    The event rate of the paper is that of the statistics, or with none one event in a unit.
 
     >>> minutes = [Window(m * 60_000_000, m * 60_000_000) for m in (20, 30, 40)]
     >>> [f"{s.window} from {s.source or 'rows'}" for s in plan_windows(minutes, Traits(overlap_safe=True), "paper")]
@@ -50,7 +54,32 @@ def plan_windows(
         return in_time(
             _best(asked, traits, scale, statistics, enabled or Features(), constants or Constants()), scale
         )
-    return in_time(_PLANS[mode](asked, traits, scale.rate), scale)
+    if mode == "slices":
+        return sliced(windows)
+    return in_time(_PLANS[mode](asked, traits, event_rate(scale, statistics)), scale)
+
+
+def event_rate(scale: Scale, statistics: WindowStatistics | None) -> Fraction:
+    """The paper's eta: events in a unit, as they are known to come, or one in the unit that ranges and slides have in common."""
+    if statistics is None:
+        return scale.rate
+    return Fraction(statistics.rate).limit_denominator(1_000_000) * scale.size / SECOND
+
+
+def unit_cost(forest: Forest, windows: Collection[Window]) -> int | float:
+    """What the paper says a plan of some windows costs in a period R, at one event in the unit that ranges and slides have in common."""
+    return _number(forest_cost(forest, Fraction(1, counting_unit(windows)[1]), period(windows)))
+
+
+def paper_cost(forest: Forest, windows: Collection[Window], statistics: WindowStatistics) -> int | float:
+    """What the paper says a plan of some windows costs in a period R, at the rate at which events are known to come.
+
+    >>> minutes = [Window(m * 60_000_000, m * 60_000_000) for m in (1, 5)]
+    >>> known = WindowStatistics(rate=10, keys=1, batch=60_000_000)
+    >>> [paper_cost(plan_windows(minutes, Traits(), mode, known), minutes, known) for mode in ("naive", "shared")]
+    [6000, 3005]
+    """
+    return _number(forest_cost(forest, event_rate(Scale(1), statistics), period(windows)))
 
 
 def costs(
@@ -93,7 +122,7 @@ def _shared(asked: frozenset[Window], traits: Traits, rate: Fraction) -> Forest:
     if traits.holistic:
         return naive
     shared = min_cost_graph(
-        window_coverage_graph(asked, covered_by if traits.overlap_safe else partitioned_by), asked
+        window_coverage_graph(asked, covered_by if traits.overlap_safe else partitioned_by), asked, rate
     )
     return min(shared, naive, key=lambda plan: forest_cost(plan, rate))
 
@@ -107,7 +136,9 @@ def _paper(asked: frozenset[Window], traits: Traits, rate: Fraction) -> Forest:
     shared = _shared(asked, traits, rate)
     if traits.holistic:
         return shared
-    found = min_cost_graph_with_factors(asked, covered_by if traits.overlap_safe else partitioned_by)
+    found = min_cost_graph_with_factors(
+        asked, covered_by if traits.overlap_safe else partitioned_by, max(rate, Fraction(1))
+    )
     return min(found, shared, key=lambda plan: forest_cost(plan, rate))
 
 
@@ -129,7 +160,7 @@ def _best(
     if not asked:
         return Forest(())
     edges, size = Edges(traits, enabled), scale.size
-    plans = [plan(asked, traits, scale.rate) for plan in _PLANS.values()]
+    plans = [plan(asked, traits, event_rate(scale, statistics)) for plan in _PLANS.values()]
     seed = plans[-1].factors
     if statistics is None:
         finest = min(constants.finest * min(w.slide for w in asked), constants.narrowest / size)
@@ -140,6 +171,7 @@ def _best(
     plans.append(best_forest(asked, weigh, lambda f: compresses(f, statistics, constants, size), edges, seed))
     keep = keeping(statistics, constants, size)
     plans = [*plans, *(flatten(plan, weigh, edges, constants.opened, keep) for plan in plans)]
+    plans += [sliced(asked)] if enabled.slots else []
     return min(
         plans,
         key=lambda plan: (

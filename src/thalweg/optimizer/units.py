@@ -53,7 +53,13 @@ class Scale:
         Window(range=3000000, slide=3000000, offset=2500000)
         """
         return Window(
-            window.range * self.size, window.slide * self.size, window.offset * self.size + self.base
+            window.range * self.size,
+            window.slide * self.size,
+            window.offset * self.size + self.base,
+            edges=tuple(
+                (slide * self.size, (offset * self.size + self.base) % (slide * self.size))
+                for slide, offset in window.edges
+            ),
         )
 
 

@@ -43,6 +43,7 @@ def _check_ways(step: Step, traits: Traits) -> None:
     )
     if step.source is None:
         return
+    _check_edges(step, step.source)
     _demand(
         step.how != "prefix" or (traits.invertible and not traits.holistic),
         step,
@@ -50,6 +51,13 @@ def _check_ways(step: Step, traits: Traits) -> None:
     )
     for instance in INSTANCES:
         _check_instance(step, step.source, instance, traits)
+
+
+def _check_edges(step: Step, source: Window) -> None:
+    """A slice must lie in an instance as a whole or not at all: rows are counted where it begins."""
+    for edge in (step.window.start(0), step.window.end(0)) if source.edges else ():
+        found = any(step.window.slide % s == 0 and (edge - o) % s == 0 for s, o in source.edges)
+        _demand(found, step, f"has an edge at {edge} within a slice")
 
 
 def _check_instance(step: Step, source: Window, instance: int, traits: Traits) -> None:

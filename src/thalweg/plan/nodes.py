@@ -149,7 +149,7 @@ def fragment(made: Fragment) -> Fragment:
     w, where, columns = made.window, [c.sql for c in made.where], [c.sql for c in made.columns]
     shape = [made.early, made.static, made.required, made.route, made.pattern, made.timed]
     more = (*_optional(made.begin), *_optional(made.pool or None), *_optional(made.owner or None))
-    more = (*more, *_optional("session" if w.session else None))
+    more = (*more, *_optional("session" if w.session else None), *_optional(w.edges or None))
     return replace(made, id=named(made.source, where, columns, (w.range, w.slide, w.offset), shape, *more))
 
 

@@ -108,3 +108,18 @@ def test_the_graph_before() -> None:
 def test_statistics_are_assumed_before_anything_ran() -> None:
     (group,) = windows(query_sql(tumbling(10)))["groups"]
     assert group["statistics"]["origins"] == dict.fromkeys(("rate", "keys", "batch_seconds"), "assumed")
+
+
+@pytest.mark.parametrize("mode", [*MODES, "slices"])
+def test_the_plan_in_force_costs_what_it_does_by_both_models(mode: str) -> None:
+    """Not what another plan would, which the paper's model alone would choose."""
+    (group,) = windows(query_sql(tumbling(20, 30, 40)), plan_windows=mode)["groups"]
+    current = group["current"]
+    assert mode in current["same_as"]
+    assert current["engine_cost"] == pytest.approx(group["engine_costs"][mode])
+    assert current["paper_cost"] == group["paper_costs"][mode]
+    assert current["paper_cost_at_rate"] == group["paper_costs_at_rate"][mode]
+    events = {m: sum(s["how"] == "rows" for s in group["steps"]) for m in [mode]}[mode] * 120
+    assert current["paper_cost"] - events == pytest.approx(current["paper_cost_at_rate"] - 1_000 * events), (
+        "1,000 rows a second are in every window that reads the rows, and nothing else changes"
+    )

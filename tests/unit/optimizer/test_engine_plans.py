@@ -7,9 +7,9 @@ import pytest
 from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.combining import combined, prefix_possible
 from thalweg.optimizer.cost.calibration import Constants
-from thalweg.optimizer.cost.steps import distinct_keys, engine_cost, estimates
+from thalweg.optimizer.cost.steps import distinct_keys, engine_cost, estimates, lengths
 from thalweg.optimizer.forest import Forest, Step
-from thalweg.optimizer.plan_windows import costs, plan_windows
+from thalweg.optimizer.plan_windows import Mode, costs, plan_windows
 from thalweg.optimizer.traits import Features, Traits
 from thalweg.optimizer.validity import check
 from thalweg.statistics.records import WindowStatistics
@@ -95,13 +95,14 @@ def test_offsets_have_slots_in_common() -> None:
 @pytest.mark.parametrize("count", [1, 10, 100])
 @pytest.mark.parametrize("traits", [MIN, SUM, VARIANCE], ids=["MIN", "SUM", "VARIANCE"])
 @pytest.mark.parametrize("known", [None, BUSY], ids=["unknown", "busy"])
-def test_random_real_lengths_are_left_alone(
+def test_random_real_lengths_are_left_alone_or_cut_into_slices(
     count: int, traits: Traits, known: WindowStatistics | None
 ) -> None:
+    """None is made of another, nor of a factor window: of the rows, or where that is known to cost less, of what lies between all edges."""
     random = Random(count)
-    lengths = [random.randint(SECOND, 20 * SECOND) for _ in range(count)]
-    windows = [Window(r, r) for r in lengths]
-    assert plan_windows(windows, traits, "best", known) == plan_windows(windows, traits, "naive")
+    windows = [Window(r, r) for r in (random.randint(SECOND, 20 * SECOND) for _ in range(count))]
+    mode: Mode = "naive" if known is None or count == 1 else "slices"
+    assert plan_windows(windows, traits, "best", known) == plan_windows(windows, traits, mode)
 
 
 @pytest.mark.parametrize("traits", [MIN, SUM, VARIANCE, MEDIAN], ids=["MIN", "SUM", "VARIANCE", "MEDIAN"])
@@ -113,7 +114,8 @@ def test_no_slots_finer_than_the_rows(traits: Traits) -> None:
     ]
     for s in plan_windows(windows, traits, "best", BUSY):
         if s.factor:
-            assert distinct_keys(BUSY, s.window.range) <= 0.5 * BUSY.rate * s.window.range / SECOND
+            length = lengths(s.window)[0]
+            assert distinct_keys(BUSY, length) <= 0.5 * BUSY.rate * length / SECOND
 
 
 def test_costs_of_random_real_lengths_are_numbers() -> None:

@@ -12,14 +12,14 @@ from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.steps import beside_steps, engine_cost, estimates
 from thalweg.optimizer.cost.windows import forest_cost
-from thalweg.optimizer.coverage import covered_by
+from thalweg.optimizer.coverage import Relation, covered_by, partitioned_by
 from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.groups import Kind, kinds_cost
-from thalweg.optimizer.plan_windows import MODES, Mode, costs, plan_windows
+from thalweg.optimizer.plan_windows import COSTED, MODES, Mode, costs, paper_cost, plan_windows
 from thalweg.optimizer.rules.min_cost_graph import min_cost_graph
 from thalweg.optimizer.rules.min_cost_graph_with_factors import min_cost_graph_with_factors
 from thalweg.optimizer.traits import Traits
-from thalweg.optimizer.units import scale_of
+from thalweg.optimizer.units import counting_unit, scale_of
 from thalweg.optimizer.window_graph import window_coverage_graph
 from thalweg.plan.groups import Group
 from thalweg.statistics.records import WindowStatistics
@@ -68,7 +68,7 @@ def drawn(random: Random) -> set[Window]:
 
 
 def ordered(found: dict[Mode, int | float]) -> bool:
-    best, paper, shared, naive = (found[mode] for mode in reversed(MODES))
+    best, paper, shared, naive = (found[mode] for mode in reversed(COSTED))
     return best <= paper * (1 + 1e-9) and paper <= shared * (1 + 1e-9) and shared <= naive * (1 + 1e-9)
 
 
@@ -98,14 +98,15 @@ def test_an_offset_that_all_have_in_common_changes_nothing() -> None:
             )
     assert costs(
         [Window(2 * SECOND, 2 * SECOND, 500_000), Window(3 * SECOND, 3 * SECOND, 500_000)], MIN
-    ) == dict.fromkeys(MODES, 12)
+    ) == dict.fromkeys(COSTED, 12)
 
 
 def _moved(plan: Forest, by: int) -> Forest:
     """A plan whose windows all begin later; their order is by their offsets too, so it may be another."""
 
     def later(w: Window) -> Window:
-        return Window(w.range, w.slide, w.offset + by)
+        edges = tuple((slide, (offset + by) % slide) for slide, offset in w.edges)
+        return Window(w.range, w.slide, w.offset + by, edges=edges)
 
     return Forest(
         tuple(
@@ -152,3 +153,37 @@ def test_algorithm_3_may_cost_much_more_than_algorithm_1() -> None:
         1.436, abs=0.001
     )
     assert forest_cost(plan_windows(asked, MIN, "paper")) == one
+
+
+def test_what_sharing_saves_depends_on_how_many_events_come() -> None:
+    """By the paper an instance from the rows costs as many events as there are in it, not one in each unit."""
+    minutes = [Window(60 * SECOND, 60 * SECOND), Window(300 * SECOND, 300 * SECOND)]
+    assert plan_windows(minutes, SUM, "shared").of[minutes[1]].source is None, "one event a minute"
+    for rate, source in ((1 / 60, None), (1, minutes[0]), (1_000, minutes[0])):
+        known = WindowStatistics(rate, 100, 60 * SECOND)
+        assert plan_windows(minutes, SUM, "shared", known).of[minutes[1]].source == source
+        assert plan_windows(minutes, SUM, "paper", known).of[minutes[1]].source == source
+
+
+@pytest.mark.parametrize("traits", [MIN, SUM])
+def test_at_any_rate_a_plan_costs_no_more_than_one_that_it_contains(traits: Traits) -> None:
+    random = Random(9)
+    for _ in range(60):
+        asked, rate = drawn(random), random.choice([0.01, 0.5, 1, 3, 1_000])
+        known = WindowStatistics(rate, 10, 60 * SECOND)
+        cost = {m: paper_cost(plan_windows(asked, traits, m, known), asked, known) for m in COSTED}
+        assert cost["paper"] <= cost["shared"] <= cost["naive"], (asked, rate)
+        assert cost["naive"] == pytest.approx(costs(asked, traits)["naive"] * _ratio(asked, known))
+
+
+def _ratio(asked: Collection[Window], known: WindowStatistics) -> float:
+    """How many events come in the unit that ranges and slides have in common."""
+    return known.rate * counting_unit(asked)[1] / SECOND
+
+
+@pytest.mark.parametrize("related", [covered_by, partitioned_by])
+def test_with_more_events_the_least_factor_window_is_one_unit(related: Relation) -> None:
+    """Where one event comes in a unit a factor window of one saves nothing; where ten do it does."""
+    asked = {Window(2, 2), Window(3, 3)}
+    assert min_cost_graph_with_factors(asked, related).factors == ()
+    assert min_cost_graph_with_factors(asked, related, 10).factors == (Window(1, 1),)

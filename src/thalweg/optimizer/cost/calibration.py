@@ -14,6 +14,7 @@ class Constants:
     value of a holistic partial aggregate. step: run a step in a batch. opened: keep a derived window at hand for others that
     are computed from it, in a batch in which one of its instances ends. state: keep a (key, instance) row from a batch to the next;
     all of them are read in one batch when the longest window that is made of them ends, so it stands for the longest batch too.
+    edge: look for the last of some edges before a row, which cuts time into slices.
     A factor window is not considered if its (key, instance) rows are more than the part `compression` of the rows in it. With
     no statistics, if its slide is less than the part `finest` of the smallest slide asked for, and than `narrowest` microseconds.
     """
@@ -26,6 +27,7 @@ class Constants:
     step: float = 50_000.0
     opened: float = 150_000.0
     state: float = 0.02
+    edge: float = 0.4
     compression: float = 0.5
     finest: float = 0.05
     narrowest: int = 100_000

@@ -16,6 +16,7 @@ from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.edges import Vertex, Weigh, priced
 from thalweg.optimizer.forest import Forest, Step
+from thalweg.optimizer.slices import share
 from thalweg.optimizer.traits import Traits
 from thalweg.statistics.records import WindowStatistics
 
@@ -43,6 +44,20 @@ def distinct_keys(statistics: WindowStatistics, micros: float) -> float:
     return statistics.keys * (1 - exp(-statistics.rate * micros / SECOND / statistics.keys))
 
 
+def lengths(w: Window) -> tuple[float, float]:
+    """How long instances are, and how far apart: of slices in the mean."""
+    if not w.edges:
+        return w.range, w.slide
+    mean = w.slide / float(share(w))
+    return mean, mean
+
+
+def instance_rows(w: Window, statistics: WindowStatistics, size: int = 1) -> float:
+    """The (key, instance) rows of an instance; not every slot has a slice."""
+    part = float(share(w)) if w.edges else 1.0
+    return part * distinct_keys(statistics, lengths(w)[0] * size)
+
+
 def engine_weights(
     statistics: WindowStatistics, constants: Constants, traits: Traits, size: int = 1
 ) -> Weigh:
@@ -53,14 +68,14 @@ def engine_weights(
 
     @lru_cache(maxsize=8192)
     def weigh(w: Window, factor: bool) -> Vertex:
-        times = batch / w.slide
-        updates = events * w.range / w.slide
-        rows = distinct_keys(statistics, w.range * size)
+        range_, slide = lengths(w)
+        times = batch / slide
+        updates = events * range_ / slide
+        rows = instance_rows(w, statistics, size)
         # A batch touches (batch + r) / s instances, each in at most min(batch, r) of its length.
-        sent = min(
-            updates, (batch + w.range) / w.slide * distinct_keys(statistics, min(batch, w.range) * size)
-        )
+        sent = min(updates, (batch + range_) / slide * distinct_keys(statistics, min(batch, range_) * size))
         root = updates * (constants.row + value) + sent * constants.exchange + constants.step
+        root += events * len(w.edges) * constants.edge
         moves = value * statistics.rate * w.range * size / SECOND
         # A step has work only in batches in which an instance ends.
         fixed = constants.step * min(1.0, times)
@@ -103,7 +118,7 @@ def kept_rows(step: Step, forest: Forest, statistics: WindowStatistics, size: in
             *(u.window.range for u in forest.users(step.window)),
         ]
     )
-    return kept / step.window.slide * distinct_keys(statistics, step.window.range * size)
+    return kept / step.window.slide * instance_rows(step.window, statistics, size)
 
 
 def keeping(
@@ -144,13 +159,13 @@ def _estimate(
     w, batch = step.window, statistics.batch
     if w.session:
         return _session_estimate(step, traits, statistics, constants)
-    rows = distinct_keys(statistics, w.range)
+    rows = instance_rows(w, statistics)
     if step.source is None:
         rows_in = statistics.rate * batch / SECOND
     elif step.how == "prefix":
-        rows_in = batch / step.source.slide * distinct_keys(statistics, step.source.range)
+        rows_in = batch / step.source.slide * instance_rows(step.source, statistics)
     else:
-        rows_in = batch / w.slide * step.combined * distinct_keys(statistics, step.source.range)
+        rows_in = batch / w.slide * step.combined * instance_rows(step.source, statistics)
     kept = kept_rows(step, forest, statistics)
     opened = opened_cost(w, batch, constants.opened) if step.source is not None and forest.users(w) else 0.0
     return StepEstimate(

@@ -14,6 +14,7 @@ from thalweg.model.windows import Window
 from thalweg.optimizer.cost.edges import Vertex, Weigh
 from thalweg.optimizer.coverage import covering_multiplier
 from thalweg.optimizer.forest import Forest, Step
+from thalweg.optimizer.slices import share
 from thalweg.optimizer.traits import Traits
 
 
@@ -40,23 +41,25 @@ def recurrence_count(w: Window, r: int) -> Fraction:
     return 1 + Fraction(r - w.range, w.slide)
 
 
-def instance_cost(w: Window, source: Window | None, eta: int = 1) -> int:
+def instance_cost(w: Window, source: Window | None, eta: int | Fraction = 1) -> int | Fraction:
     """mu_i: the events of an instance, or by observation 1 the instances of a source that cover it."""
     return eta * w.range if source is None else covering_multiplier(w, source)
 
 
-def forest_cost(forest: Forest, eta: int | Fraction = 1) -> Fraction:
+def forest_cost(forest: Forest, eta: int | Fraction = 1, r: int | None = None) -> Fraction:
     """C of a plan: the sum of c_i = n_i * mu_i over its windows, R being that of the windows asked for."""
-    r = period(s.window for s in forest.steps if not s.factor)
+    r = period(s.window for s in forest.steps if not s.factor) if r is None else r
     return sum((step_cost(s, r, eta) for s in forest.steps), Fraction(0))
 
 
 def step_cost(step: Step, r: int, eta: int | Fraction = 1) -> Fraction:
-    """c_i of one window; a difference of running totals adds each instance of the source to the total once."""
+    """c_i of one window; a difference of running totals adds each instance of the source to the total once, and not every slot has a slice."""
     n = recurrence_count(step.window, r)
     if step.source is None:
         return n * eta * step.window.range
-    return n * step.combined + (recurrence_count(step.source, r) if step.how == "prefix" else 0)
+    if step.how == "prefix":
+        return n * step.combined + recurrence_count(step.source, r)
+    return n * step.combined * share(step.source)
 
 
 def benefit(wf: Window, w: Window, downstream: Collection[Window], r: int) -> Fraction:

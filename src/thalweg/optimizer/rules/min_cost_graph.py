@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Set
+from fractions import Fraction
 
 from thalweg.model.windows import Window
 from thalweg.optimizer.cost.windows import instance_cost
@@ -10,7 +11,7 @@ from thalweg.optimizer.forest import Forest, Step
 from thalweg.optimizer.window_graph import WindowCoverageGraph
 
 
-def min_cost_graph(graph: WindowCoverageGraph, asked: Set[Window], eta: int = 1) -> Forest:
+def min_cost_graph(graph: WindowCoverageGraph, asked: Set[Window], eta: int | Fraction = 1) -> Forest:
     """Keep for each window the incoming edge of least cost, which leaves a forest (theorem 7).
 
     n_i is the same for every edge into W_i, so the least mu_i gives the least c_i. Windows that are neither asked for
@@ -35,9 +36,9 @@ def min_cost_graph(graph: WindowCoverageGraph, asked: Set[Window], eta: int = 1)
     return Forest(tuple(reversed(kept)))
 
 
-def _cheapest(w: Window, upstream: Collection[Window], factor: bool, eta: int) -> Step:
+def _cheapest(w: Window, upstream: Collection[Window], factor: bool, eta: int | Fraction) -> Step:
     mu, source = instance_cost(w, None, eta), None
     for other in upstream:
         if (multiplier := instance_cost(w, other)) < mu:
             mu, source = multiplier, other
-    return Step(w, None, factor=factor) if source is None else Step(w, source, "all", mu, factor)
+    return Step(w, None, factor=factor) if source is None else Step(w, source, "all", int(mu), factor)
