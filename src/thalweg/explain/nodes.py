@@ -22,7 +22,7 @@ from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Join, Plan
 from thalweg.plan.trees import column_trees
-from thalweg.statistics.constants import join_constants
+from thalweg.statistics.constants import join_constants, window_constants
 from thalweg.statistics.records import JoinStatistics
 
 Node = Fragment | Derived
@@ -101,9 +101,9 @@ def window_estimates(
     trees: dict[str, list[Node]] = {}
     for n in nodes:
         trees.setdefault(n.id if isinstance(n, Fragment) else n.base, []).append(n)
-    found = {}
+    found: dict[str, StepEstimate] = {}
     for tree in trees.values():
         forest = Forest(tuple(step_of(plan, n) for n in tree))
-        for n, estimate in zip(tree, estimates(forest, traits, planner.statistics(group)), strict=True):
-            found[n.id] = estimate
+        expected = estimates(forest, traits, planner.statistics(group), window_constants())
+        found |= {n.id: e for n, e in zip(tree, expected, strict=True)}
     return found

@@ -15,6 +15,7 @@ from thalweg.model.settings import EVALUATIONS as NAMES
 from thalweg.model.settings import FEATURES, Config
 from thalweg.model.stream import Relation, Stream
 from thalweg.model.windows import Window
+from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.join_engine import Estimate
 from thalweg.optimizer.cost.steps import engine_cost
 from thalweg.optimizer.estimate import estimate
@@ -46,7 +47,7 @@ from thalweg.optimizer.traits import Features, Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Join, Plan
 from thalweg.state.manifest import Manifest, Seen
-from thalweg.statistics.constants import join_constants
+from thalweg.statistics.constants import join_constants, window_constants
 from thalweg.statistics.known import Known, Sampled
 from thalweg.statistics.records import FEW_ROWS, JoinStatistics, WindowStatistics
 
@@ -75,6 +76,7 @@ class WindowPlanner:
             cast(Mode, self.config.windows),
             self.statistics(group),
             features_of(self.config),
+            window_constants(),
         )
 
     def join(self, query: Query) -> JoinChoice:
@@ -114,7 +116,7 @@ class WindowPlanner:
 
     def cost(self, group: Group, forest: Forest, traits: Traits) -> float:
         """What a plan costs per batch, in hash-aggregate updates."""
-        return engine_cost(forest, traits, self.statistics(group))
+        return engine_cost(forest, traits, self.statistics(group), window_constants())
 
     @property
     def sharing(self) -> str:
@@ -208,9 +210,14 @@ def planner_for(
 
 @cache
 def _forest(
-    windows: tuple[Window, ...], traits: Traits, mode: Mode, statistics: WindowStatistics, features: Features
+    windows: tuple[Window, ...],
+    traits: Traits,
+    mode: Mode,
+    statistics: WindowStatistics,
+    features: Features,
+    constants: Constants,
 ) -> Forest:
-    return plan_windows(windows, traits, mode, statistics, features)
+    return plan_windows(windows, traits, mode, statistics, features, constants)
 
 
 def features_of(config: Config) -> Features:
@@ -276,7 +283,8 @@ def plan_cost(plan: Plan, known: Known) -> float:
 
 
 def _forest_cost(lifted: Fragment, forest: Forest, known: Known) -> float:
-    return engine_cost(forest, Traits(holistic=lifted.holistic), statistics_of(known, lifted.group))
+    traits, statistics = Traits(holistic=lifted.holistic), statistics_of(known, lifted.group)
+    return engine_cost(forest, traits, statistics, window_constants())
 
 
 def step_of(plan: Plan, node: Fragment | Derived) -> Step:

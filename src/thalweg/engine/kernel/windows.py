@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from thalweg.compile.derive import derive_sql
 from thalweg.compile.windows import EmissionStep, Member, WindowCrew, bundle_facts, bundle_name, bundle_sql
@@ -26,21 +27,48 @@ APART = 0.5
 """Where so few rows of pieces may be of the same instances, merging them takes longer than reading them twice."""
 
 
+SPREAD = 8
+"""Up to so many slots for a row, those that tables have in common are looked up one by one."""
+Slots = np.ndarray[Any, np.dtype[np.int64]]
+MANY = 50_000
+"""From so many rows of a source on its windows are no longer computed in one pass: a statement more takes less than the pass does."""
+
+
 def overlap(tables: Sequence[pa.Table]) -> float:
-    """The part of the rows whose slots other tables may have too, by the slots from the first to the last of each.
+    """The part of the rows whose slots other tables have too; where slots are far apart, those from the first to the last of each are taken
+    for its own.
 
     >>> overlap([pa.table({"slot": [1, 2, 3, 4]}), pa.table({"slot": [3, 4, 5, 6]})])
     0.5
+    >>> overlap([pa.table({"slot": [1, 3, 5]}), pa.table({"slot": [2, 4, 6]})])
+    0.0
     """
-    ends = [(found["min"], found["max"]) for t in tables if (found := pc.min_max(t.column("slot")).as_py())]
-    shared, rows = 0.0, sum(int(t.num_rows) for t in tables)
-    for n, (table, (low, high)) in enumerate(zip(tables, ends, strict=True)):
+    slots = [t.column("slot").to_numpy() for t in tables if t.num_rows]
+    low, high = min(int(s.min()) for s in slots), max(int(s.max()) for s in slots)
+    rows = sum(len(s) for s in slots)
+    return (_met(slots, low, high) if high - low < SPREAD * rows else _within(slots)) / rows
+
+
+def _met(slots: Sequence[Slots], low: int, high: int) -> float:
+    """How many rows have a slot that several tables have."""
+    tables = np.zeros(high - low + 1, np.uint16)
+    for some in slots:
+        own = np.zeros_like(tables)
+        own[some - low] = 1
+        tables += own
+    return float(sum(np.count_nonzero(tables[some - low] > 1) for some in slots))
+
+
+def _within(slots: Sequence[Slots]) -> float:
+    """How many rows lie where another table may have rows, if those of each are evenly spread."""
+    ends, shared = [(int(s.min()), int(s.max())) for s in slots], 0.0
+    for n, (some, (low, high)) in enumerate(zip(slots, ends, strict=True)):
         others = [
             (max(low, a), min(high, b)) for m, (a, b) in enumerate(ends) if m != n and a <= high and b >= low
         ]
         width = max((b for _, b in others), default=low - 1) - min((a for a, _ in others), default=low) + 1
-        shared += int(table.num_rows) * width / (high - low + 1)
-    return shared / rows
+        shared += len(some) * width / (high - low + 1)
+    return shared
 
 
 class WindowWork:
@@ -184,7 +212,11 @@ class WindowWork:
         for i in emissions:
             if i in self.compiled.bundles:
                 together.setdefault(self.compiled.bundles[i][1], []).append(i)
-        together = {source: members for source, members in together.items() if len(members) > 1}
+        together = {
+            source: members
+            for source, members in together.items()
+            if len(members) > 1 and self.tables.held[f"all_{source}"].num_rows < MANY
+        }
         texts = [self._bundle_sql(name, source, members) for source, members in together.items()]
         alone = [i for i in emissions if i not in {i for m in together.values() for i in m}]
         bounds = {f"{side}_{i}": self.emitted[i][k] for i in alone for k, side in enumerate(("low", "high"))}
