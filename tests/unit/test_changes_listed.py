@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from thalweg.cli.main import app
+from thalweg.engine import chronicle
 from thalweg.engine.faults import Aborted
 from thalweg.state import switches
 from thalweg.state.switches import MEASURED, Switch
@@ -54,6 +55,18 @@ class Fed:
 @pytest.fixture
 def fed(tmp_path: Path) -> Fed:
     return Fed(tmp_path)
+
+
+def test_costs_are_found_out_at_leisure_unless_somebody_asks(
+    fed: Fed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chronicle, "REST", 1e9)
+    monkeypatch.setattr(chronicle, "LONGEST_REST", 1e6)
+    for n in range(4):
+        fed.session.query(SUMS.replace("1 second", f"{n + 1} seconds"), name=f"q{n}")
+        fed.batch()
+    assert sum(s.updates != (0.0, 0.0) for s in fed.session.changes_so_far) < 4
+    assert all(s.updates != (0.0, 0.0) for s in fed.session.changes)
 
 
 def test_what_was_done_and_why(fed: Fed) -> None:

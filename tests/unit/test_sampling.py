@@ -140,6 +140,51 @@ def test_files_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(looks) == 2
 
 
+def sampled_over(text: str, *keys: str) -> Sampled:
+    """What files say of queries by other keys."""
+    queries = "".join(
+        f"CREATE QUERY q{n} AS SELECT COUNT(*) AS n FROM s WHERE {k} GROUP BY k, TUMBLE '10 seconds';"
+        for n, k in enumerate(keys)
+    )
+    bound = bind_statements(text + queries)
+    return sampling.sample(bound.streams.values(), (), bound.queries.values())
+
+
+def test_a_directory_is_listed_until_its_first_file_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream's directory has more and more files, and queries come all the time."""
+    first, listed, listing = write(tmp_path), list[Path](), sampling.first_files
+    text = stream_sql("s", tmp_path, ", files_per_batch = 2")
+
+    def counting(stream: Any) -> list[Path]:
+        listed.append(tmp_path)
+        return listing(stream)
+
+    monkeypatch.setattr(sampling, "first_files", counting)
+    assert sampled_over(text, "v > 1").batches["s"] == pytest.approx(10e6, rel=0.01)
+    os.utime(first, (1, 1))
+    write(tmp_path, name="1")
+    assert sampled_over(text, "v > 2").batches["s"] == pytest.approx(20e6, rel=0.01) and len(listed) == 2
+    write(tmp_path, name="2")
+    assert sampled_over(text, "v > 3").sides and len(listed) == 2
+    first.unlink()
+    assert sampled_over(text, "v > 4").sides and len(listed) == 3
+
+
+def test_only_so_many_sides_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries come and go, each with conditions of its own."""
+    write(tmp_path)
+    monkeypatch.setattr(sampling, "MOST_SIDES", 4)
+    text = stream_sql("s", tmp_path)
+    for n in range(20):
+        found = sampled_over(text, f"v > {n}", f"v = {n}")
+        assert len(found.sides) == 2, "what no query asks for is not told"
+    (look,) = [look for (source, _), look in sampling._LOOKS.items() if source.path == str(tmp_path)]
+    assert len(look.sides) == 4
+    assert len(sampled_over(text, *(f"v > {n}" for n in range(9))).sides) == 9, "what is asked for is there"
+
+
 def test_a_look_that_takes_too_long_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "csv")
     monkeypatch.setattr(sampling, "SECONDS", 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
@@ -28,6 +29,8 @@ STATISTICS, SETTINGS, ASKED = "statistics", "settings", "asked for"
 _log = logging.getLogger("thalweg")
 UNPRICED = 32
 """Changes that may wait for their costs; of more, the oldest have none."""
+REST, LONGEST_REST = 20.0, 2.0
+"""How many times as long as it took to find out the costs of a change the next ones wait, which are for people; and seconds at most."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Chronicle:
         self._root, self._turn = root, threading.Lock()
         self.switches = read(root, batch)
         self._unpriced: deque[tuple[Switch, Plan, Plan, Known]] = deque(maxlen=UNPRICED)
-        self._pricing = Beside(self._price, "thalweg-pricing")
+        self._pricing, self._wanted = Beside(self._price, "thalweg-pricing"), threading.Event()
         self._times: deque[float] = deque(maxlen=MEASURED)
         self._is_measured = not self.switches or self.switches[-1].after_ms is not None
 
@@ -138,12 +141,14 @@ class Chronicle:
             self._pricing.ask()
 
     def settle(self) -> None:
-        """Wait until all changes have their costs."""
+        """Wait until all changes have their costs, which are found out without a rest."""
+        self._wanted.set()
         self._pricing.settle()
+        self._wanted.clear()
 
     def _price(self) -> None:
         while self._unpriced:
-            switch, old, new, known = self._unpriced.popleft()
+            (switch, old, new, known), started = self._unpriced.popleft(), time.monotonic()
             try:
                 priced = _priced(switch, old, new, known)
             except Exception:  # what a change costs must end nothing
@@ -151,6 +156,7 @@ class Chronicle:
                 continue
             with self._turn:
                 self.switches = self._written(tuple(_with_costs(s, priced) for s in self.switches))
+            self._wanted.wait(min(REST * (time.monotonic() - started), LONGEST_REST))
 
     def _written(self, switches: Switches) -> Switches:
         """Keep what was found out later; it is for people, and the next batch will meet the disk too."""

@@ -14,6 +14,7 @@ from typing import Any
 from thalweg.expr.constants import Constant, above, constant_of, same
 from thalweg.expr.nodes import FALSE, Call, Expr
 from thalweg.expr.normal import conjuncts
+from thalweg.once import once
 
 _RANGES = {"<": (False, False), "<=": (False, True), ">": (True, False), ">=": (True, True)}
 
@@ -51,8 +52,13 @@ def implies(given: Expr, wanted: Expr) -> bool:
     return all(atom in atoms or _follows(regions, atom) for atom in conjuncts(wanted))
 
 
-def said(atom: Expr) -> Iterator[tuple[Expr, str, tuple[Constant, ...]]]:
+@once
+def said(atom: Expr) -> tuple[tuple[Expr, str, tuple[Constant, ...]], ...]:
     """What an atom says of an expression, if it is understood: the function and the constants."""
+    return tuple(_said(atom))
+
+
+def _said(atom: Expr) -> Iterator[tuple[Expr, str, tuple[Constant, ...]]]:
     if not isinstance(atom, Call):
         return
     if atom.function == "NOT" and isinstance(inner := atom.args[0], Call) and inner.function == "IN":
@@ -100,7 +106,7 @@ def _tighter(one: Bound, other: Bound, upward: bool) -> bool:
 def _follows(regions: dict[Expr, Region], atom: Expr) -> bool:
     if isinstance(atom, Call) and atom.function == "OR":
         return any(_follows(regions, one) for one in atom.args)
-    known = list(said(atom))
+    known = said(atom)
     return bool(known) and all(
         _holds(regions.get(subject, Region()), function, values) for subject, function, values in known
     )

@@ -93,9 +93,8 @@ def _looked(
 ) -> tuple[Look | None, int]:
     """What the first file of a stream or all files of a table say, and how many files there are."""
     try:
-        files = _table_files(source) if isinstance(source, Relation) else _files(source)
-        read = files if isinstance(source, Relation) else files[:1]
-        return _look(source, sides, reads, read) if read else None, len(files)
+        read, count = _table_files(source) if isinstance(source, Relation) else _first_file(source)
+        return _look(source, sides, reads, read) if read else None, count
     except (duckdb.Error, pa.ArrowException, OSError, DataError, ValueError):
         return None, 0
 
@@ -113,13 +112,36 @@ def newest_rows(stream: Stream, most: int) -> pa.Table | None:
         return None
 
 
-def _files(stream: Stream) -> tuple[Stamp, ...]:
-    """The first few files, in the order in which they are read."""
-    return tuple(map(_stamp, first_files(stream)))
+def _first_file(stream: Stream) -> tuple[tuple[Stamp, ...], int]:
+    """The first file, and how many files there are, as far as that is of use. Once there are enough for a batch they are not listed again as
+    long as the first is as it was: a directory that is written to all the time has very many."""
+    known = _FIRST.get(stream)
+    if known is not None and _is_as(known[0]):
+        return (known[0],), known[1]
+    if not (files := first_files(stream)):
+        return (), 0
+    first = _stamp(files[0])
+    if len(files) >= (stream.files_per_batch or 1):
+        _FIRST[stream] = first, len(files)
+        while len(_FIRST) > MOST_LOOKS:
+            _FIRST.pop(next(iter(_FIRST)), None)
+    return (first,), len(files)
 
 
-def _table_files(relation: Relation) -> tuple[Stamp, ...]:
-    return tuple(_stamp(p) for p in islice(relation_files(relation), FILES))
+def _is_as(stamp: Stamp) -> bool:
+    """Whether a file is as its stamp says."""
+    try:
+        return _stamp(Path(stamp[0])) == stamp
+    except FileNotFoundError:
+        return False
+
+
+_FIRST: dict[Stream, tuple[Stamp, int]] = {}
+
+
+def _table_files(relation: Relation) -> tuple[tuple[Stamp, ...], int]:
+    files = tuple(_stamp(p) for p in islice(relation_files(relation), FILES))
+    return files, len(files)
 
 
 def _stamp(file: Path) -> Stamp:
