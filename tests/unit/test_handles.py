@@ -189,3 +189,16 @@ def test_a_handle_keeps_to_its_life_where_a_later_query_asks_the_same(fed: Fed) 
     found = [set(map(str, h.results()["window_end"].to_pylist())) for h in (first, second, third)]
     assert all(found) and not found[0] & found[2], "instances of the first are not shown for the third"
     assert fed.session.handle("a").epoch == 3 and [h.is_live for h in (first, third)] == [False, True]
+
+
+def test_only_the_last_dropped_queries_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Queries come and go for as long as a session runs."""
+    monkeypatch.setattr("thalweg.api.session.DROPPED", 2)
+    fed = Fed(tmp_path)
+    for n in range(4):
+        fed.session.query(SUMS, name=f"q{n}").drop()
+    assert [fed.session.handle(f"q{n}").status for n in (2, 3)] == ["dropped"] * 2
+    with pytest.raises(UsageError, match="no query named q1"):
+        fed.session.handle("q1")

@@ -47,7 +47,7 @@ from thalweg.sql import statements as st
 from thalweg.sql.source import Source as Text
 from thalweg.state.changelog import changelog_of
 from thalweg.state.directory import Directory
-from thalweg.state.lives import Lives
+from thalweg.state.lives import DROPPED, Lives
 from thalweg.state.manifest import Manifest
 from thalweg.state.switches import Switches
 
@@ -197,6 +197,8 @@ class Session:
                 raise UsageError(f"query {name} was dropped already", "its results can still be read")
             known(name, {**self.catalog.queries, **self.catalog.failed}, "query")
             self._dropped[name] = self.handle(name)
+            while len(self._dropped) > DROPPED:
+                self._dropped.pop(next(iter(self._dropped)))
             self._declarations.drop(QUERY, name)
 
     def handle(self, name: str) -> QueryHandle:

@@ -98,7 +98,11 @@ class Remembering:
 REST = 4.0
 """How many times as long as a workload takes to be prepared nothing is prepared while a batch runs: what comes meanwhile is one change."""
 WAIT = 0.25
-"""What part of the time that the last batch took the next one waits for a workload that is being prepared."""
+"""What part of the time that the last batch took the next one waits for a workload that is being prepared, if none is ready."""
+BEFORE = 2.0
+"""How many times as long as it takes to be prepared a workload is begun before the batch that runs is expected to end."""
+PAUSE = 0.1
+"""Seconds without a batch after which the next workload is prepared though no batch has begun with the last one yet."""
 
 
 class Ahead:
@@ -114,10 +118,10 @@ class Ahead:
         self._preparing = Beside(self._prepare, "thalweg-planning")
         self._looking = Beside(lambda: self._look(), "thalweg-looking")
         self._look: Callable[[], None] = lambda: None
-        self._rested = 0.0
+        self._rested, self._took, self._set_at = 0.0, 0.0, -1
         self._last: Remembering | None = None
         runner.planning.planner_of, runner.planning.beside = self.planner_of, self.look
-        runner.ready = lambda: self._preparing.settle(WAIT * runner.turns.last)
+        runner.ready = self._wait
 
     def offer(self, workload: Workload) -> None:
         """Have a workload run, from the first batch on that begins when its plan is ready."""
@@ -126,7 +130,17 @@ class Ahead:
 
     def settle(self) -> None:
         """Wait until all that was asked for is ready."""
-        self._preparing.settle()
+        with self._runner.turns.hurry():
+            self._preparing.settle()
+
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether no batch has begun since a workload was prepared last."""
+        return self._set_at == self._runner.turns.begun
+
+    def _wait(self) -> None:
+        if not self._is_fresh:
+            self._preparing.settle(WAIT * self._runner.turns.last)
 
     def look(self, work: Callable[[], None]) -> None:
         """Do something else beside the batches; of several things only the last."""
@@ -141,15 +155,20 @@ class Ahead:
         )
 
     def _prepare(self) -> None:
-        self._runner.turns.rest(self._rested)
+        turns = self._runner.turns
+        if self._is_fresh:
+            turns.follow(self._set_at, PAUSE)
+        turns.rest(max(self._rested, turns.due - BEFORE * self._took))
         started, workload = time.monotonic(), self._asked
         try:
             ahead = self._runner.next_workload(workload)
             self._ready = ahead, self._chosen(ahead)
         except Exception:  # the batch will meet it too, and tell it
             self._ready = None
-        self._runner.workload = workload
-        self._rested = time.monotonic() + REST * (time.monotonic() - started)
+        with turns.turned:
+            self._runner.workload, self._set_at = workload, turns.begun
+        self._took = time.monotonic() - started
+        self._rested = time.monotonic() + REST * self._took
 
     def _chosen(self, workload: Workload) -> Planner:
         """A planner that has chosen all that the next plan takes; where no batch ends meanwhile, it is that plan."""

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -93,7 +93,7 @@ def _give_way() -> None:
         os.nice(LESS)
 
 
-@cache
+@lru_cache(8)
 def _settle(plan: str) -> None:
     """Once per worker and plan: what is there by now stays.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 from typing import cast
 
 from thalweg.compile.evaluations import EVALUATIONS
@@ -208,7 +208,7 @@ def planner_for(
     return WindowPlanner(config, known)
 
 
-@cache
+@lru_cache(1024)
 def _forest(
     windows: tuple[Window, ...],
     traits: Traits,

@@ -146,3 +146,40 @@ def test_what_is_asked_for_while_a_batch_runs_is_one_change(tmp_path: Path) -> N
     assert planned[-1] == 20
     assert len(session.runner.workload.queries) == 20
     session.close()
+
+
+def test_a_long_batch_has_one_plan_made_near_its_end(tmp_path: Path) -> None:
+    """What was planned while a batch ran is in force with the next one, which waits for nothing; what came later is part of the one after."""
+    (tmp_path / "in").mkdir()
+    session, planned = LocalSession(tmp_path / "run"), list[int]()
+    session.sql(STREAM.format(tmp_path / "in"))
+    session.begin()
+    session._running.settle()
+    ahead, turns = session._running._ahead, session.runner.turns
+    assert ahead is not None
+    chosen = ahead._chosen
+
+    def noted(workload: Workload) -> Planner:
+        planned.append(len(workload.queries))
+        return chosen(workload)
+
+    ahead._chosen = noted  # type: ignore[method-assign]
+    turns.turn(True)
+    sleep(1.0)
+    turns.turn(False)
+    turns.turn(True)
+    until, number = monotonic() + 1.2, 0
+    while monotonic() < until:
+        session.query(SELECT, name=f"q{number}")
+        number += 1
+        sleep(0.01)
+    assert 1 <= len(planned) <= 3 and number > planned[-1]
+    turns.turn(False)
+    ready, session.runner.ready = session.runner.ready, lambda: None
+    ahead._preparing.settle = lambda timeout=None: pytest.fail("a plan is there")  # type: ignore[method-assign]
+    ready()
+    del ahead._preparing.settle
+    assert len(session.runner.workload.queries) == planned[-1]
+    session._running.settle()
+    assert len(session.runner.workload.queries) == number
+    session.close()
