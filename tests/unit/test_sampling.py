@@ -12,6 +12,7 @@ from statistics_support import WINDOWS, join, stream_sql, window_statistics, wri
 
 from thalweg.api.explaining import SampledPlanners
 from thalweg.api.session import Session
+from thalweg.connectors.files import first_files
 from thalweg.engine.workload import Workload
 from thalweg.state.manifest import Manifest
 from thalweg.statistics import sampling
@@ -154,12 +155,12 @@ def test_a_directory_is_listed_until_its_first_file_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stream's directory has more and more files, and queries come all the time."""
-    first, listed, listing = write(tmp_path), list[Path](), sampling.first_files
+    first, listed = write(tmp_path), list[Path]()
     text = stream_sql("s", tmp_path, ", files_per_batch = 2")
 
     def counting(stream: Any) -> list[Path]:
         listed.append(tmp_path)
-        return listing(stream)
+        return first_files(stream)
 
     monkeypatch.setattr(sampling, "first_files", counting)
     assert sampled_over(text, "v > 1").batches["s"] == pytest.approx(10e6, rel=0.01)
