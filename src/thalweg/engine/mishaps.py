@@ -77,7 +77,8 @@ def _of_processes(error: BaseException, text: str, words: str) -> ThalwegError |
         return EnvironmentProblem("Spark lost an executor", f"see to the cluster, then {RUN_AGAIN}{words}")
     if _WORKER.search(text):
         return EnvironmentProblem(
-            "a Python process of Spark was ended from outside", f"is memory short? else {RUN_AGAIN}{words}"
+            "a Python process of Spark was ended from outside",
+            f"is memory short, or does a Python function end its process? else {RUN_AGAIN}{words}",
         )
     if (
         isinstance(error, _AWAY)

@@ -81,7 +81,8 @@ def bind_aggregate(builder: Builder, node: exp.Expr) -> Aggregate:
         hint = "COUNT and ARRAY_AGG take DISTINCT"
         raise builder.source.at(node, f"{call.name}(DISTINCT ...) is not supported", hint)
     if call.order is not None and call.name != "PERCENTILE_CONT":
-        raise builder.source.at(call.order, f"WITHIN GROUP of {call.name} is not supported")
+        hint = "leave it out: PERCENTILE_CONT has it"
+        raise builder.source.at(call.order, f"WITHIN GROUP of {call.name} is not supported", hint)
     return _BUILDERS.get(call.name, _simple)(builder, call)
 
 

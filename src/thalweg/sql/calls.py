@@ -55,7 +55,10 @@ class CallNode:
     def text(self, index: int, what: str) -> str:
         """The value of an argument that must be a string literal."""
         if not is_string(self.args[index]):
-            raise self.builder.source.at(self.args[index], f"{what} of {self.name} must be a constant string")
+            said = f"{what} of {self.name} must be a constant string"
+            raise self.builder.source.at(
+                self.args[index], said, "write it in quotes: it is the same for all rows"
+            )
         return unwrapped(self.args[index]).name
 
 
@@ -67,7 +70,10 @@ def alike(function: str, least: int, what: str = "mix") -> Special:
 
     def build(call: CallNode) -> Expr:
         if len(call.args) < least:
-            raise call.builder.source.at(call.node, f"{call.name} takes at least {least} arguments")
+            said = f"{call.name} takes at least {least} arguments"
+            raise call.builder.source.at(
+                call.node, said, "give more; thalweg help functions lists what there is"
+            )
         return call.of(function, *call.builder.alike(call.args, what))
 
     return build
@@ -78,7 +84,10 @@ def at_least(function: str, least: int) -> Special:
 
     def build(call: CallNode) -> Expr:
         if len(call.args) < least:
-            raise call.builder.source.at(call.node, f"{call.name} takes at least {least} arguments")
+            said = f"{call.name} takes at least {least} arguments"
+            raise call.builder.source.at(
+                call.node, said, "give more; thalweg help functions lists what there is"
+            )
         return call.of(function, *call.trees)
 
     return build

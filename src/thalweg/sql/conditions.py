@@ -120,7 +120,7 @@ def _escape(builder: Builder, node: exp.Expr) -> Expr:
         or not is_string(character)
         or len(character.name) != 1
     ):
-        raise builder.source.at(node, "ESCAPE takes one character in quotes")
+        raise builder.source.at(node, "ESCAPE takes one character in quotes", "write LIKE '...' ESCAPE '!'")
     return _like(builder, node.this, character.name)
 
 

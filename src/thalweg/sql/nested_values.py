@@ -33,7 +33,8 @@ def field(builder: Builder, node: exp.Expr, struct: Expr, name: str) -> Expr:
     """A field of a struct, as a column of its own where what is read has it so."""
     fields = fields_of(struct.type)
     if not fields:
-        hint = "write element[0].name for a field of one element" if element_of(struct.type) else None
+        of_element = "write element[0].name for a field of one element"
+        hint = of_element if element_of(struct.type) else "only a STRUCT has fields: name one"
         what = builder.source.written(node.this)
         raise builder.source.at(node, f"{what} is {spark_type(struct.type)}, which has no fields", hint)
     found = field_of(struct.type, name)
@@ -61,7 +62,8 @@ def _bracket(builder: Builder, node: exp.Bracket) -> Expr:
 def _index(builder: Builder, node: exp.Expr) -> Expr:
     tree = builder.tree(node)
     if not is_integer(tree.type):
-        raise builder.source.at(node, f"a place in an array is a whole number, not {spark_type(tree.type)}")
+        said = f"a place in an array is a whole number, not {spark_type(tree.type)}"
+        raise builder.source.at(node, said, "CAST it to INT")
     return tree
 
 
@@ -81,8 +83,9 @@ def _array(call: CallNode, index: int = 0) -> str:
     type_ = call.builder.type(call.args[index])
     element = element_of(type_)
     if element is None:
+        said = f"{call.name} takes an ARRAY here, not {spark_type(type_)}"
         raise call.builder.source.at(
-            call.args[index], f"{call.name} takes an ARRAY here, not {spark_type(type_)}"
+            call.args[index], said, "give a column of that type, or make one: ARRAY(...)"
         )
     return element
 
@@ -91,7 +94,8 @@ def _map(call: CallNode) -> tuple[str, str]:
     type_ = call.builder.type(call.args[0])
     entry = entry_of(type_)
     if entry is None:
-        raise call.builder.source.at(call.args[0], f"{call.name} takes a MAP here, not {spark_type(type_)}")
+        said = f"{call.name} takes a MAP here, not {spark_type(type_)}"
+        raise call.builder.source.at(call.args[0], said, "give a column of that type, or make one: MAP(...)")
     return entry
 
 
@@ -142,7 +146,7 @@ def least_element(function: str) -> Special:
 
 def array_join(call: CallNode) -> Expr:
     if _array(call) != "VARCHAR":
-        raise call.builder.source.at(call.args[0], f"{call.name} takes an ARRAY<STRING>")
+        raise call.builder.source.at(call.args[0], f"{call.name} takes an ARRAY<STRING>", "give one of texts")
     return call.of("ARRAY_JOIN", *call.trees)
 
 

@@ -28,6 +28,7 @@ _NO_AGGREGATE = {
     "GROUP BY": "group by the argument, or leave it out",
     "FILTER": "filter rows by their columns",
 }
+_GROUP = "add GROUP BY with a window, or leave it out"
 _NO_WINDOW = {"SELECT": "only aggregates have a window: add GROUP BY with a window, or EVERY to a join"}
 
 
@@ -112,7 +113,7 @@ def refuse_in_rows(scope: Scope, node: exp.Expr, place: str) -> None:
     if is_aggregate(node):
         if place == "an aggregate":
             raise scope.source.at(node, "an aggregate can't be the argument of another", "aggregate once")
-        raise scope.source.at(node, f"an aggregate can't stand in {place}", _NO_AGGREGATE.get(place))
+        raise scope.source.at(node, f"an aggregate can't stand in {place}", _NO_AGGREGATE.get(place, _GROUP))
     if is_star(node):
         raise scope.source.at(node, "* is not supported here", "name the columns")
     if isinstance(node, exp.Column) and is_window_reference(node) and scope.column(node) is None:

@@ -42,6 +42,7 @@ __all__ = [
 
 
 HALF = re.compile(r"[\ud800-\udfff]")
+EXAMPLES = "compare it with the examples in thalweg help"
 """What JSON and Python let through, and no file or answer can have: one half of a pair of UTF-16."""
 
 
@@ -212,7 +213,7 @@ def _parsed(source: Source) -> tuple[StatementSyntax, ...]:
             parsed.append(StatementParser(dialect=Thalweg).parse_statement(chunk, source.text))
         return tuple(parsed)
     except Misparse as error:
-        raise source.error(error.message, error.span, error.hint) from None
+        raise source.error(error.message, error.span, error.hint or EXAMPLES) from None
     except SqlError:
         raise
     except RecursionError:
@@ -223,9 +224,7 @@ def _parsed(source: Source) -> tuple[StatementSyntax, ...]:
         if isinstance(error, AssertionError | MemoryError):
             raise
         span = (chunk[0].start, chunk[-1].end + 1) if chunk else (0, 1)
-        raise source.error(
-            "the statement can't be read", span, "compare it with the examples in thalweg help"
-        ) from error
+        raise source.error("the statement can't be read", span, EXAMPLES) from error
 
 
 def _tokens(source: Source) -> list[Token]:

@@ -215,6 +215,7 @@ def attempt(session: Session, declared: Catalog, text: str) -> bool:
         raise
     except SqlError as error:
         assert error.message and str(error) and error.message != "the statement can't be read"
+        assert error.hint, error.message
         assert error.line is None or 1 <= error.line <= len((text + "x").splitlines())
     except ThalwegError as error:
         assert error.message and str(error)
