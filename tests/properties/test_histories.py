@@ -27,6 +27,8 @@ MORE = (
     f"SELECT s.k, COUNT(*) AS n {JOINED} WHERE s.v = r.v AND r.k <> {{m}} GROUP BY s.k EVERY 1 SECOND EMIT CHANGES",
     "SELECT s.k, SUM(r.v) AS total FROM s [UNBOUNDED], r [RANGE {n} SECONDS] WHERE s.v = r.v GROUP BY s.k EVERY 2 SECONDS",
     "SELECT k, AVG(v) AS mean, MEDIAN(v) AS middle FROM s GROUP BY k, WINDOWS(TUMBLE '{n} seconds', HOP '6 seconds' BY '2 seconds')",
+    "SELECT k, window_end, MAX(v) AS high, COUNT(*) AS n FROM s GROUP BY k, HOP '{n} seconds' BY '1 second' HAVING COUNT(*) <> {m}"
+    " EMIT EVERY 1 SECOND",
 )
 
 

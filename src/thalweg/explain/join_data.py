@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from thalweg.explain.endless import endless_text
 from thalweg.explain.join_costs_text import all_plans, join_reason
 from thalweg.explain.join_words import aggregate_text, condition_texts, having_text, key_texts
 from thalweg.explain.model import InputView, JoinRun, JoinView, NodeView
@@ -40,6 +41,10 @@ def join_data(view: JoinView) -> dict[str, Any]:
         "paper_costs": {name: round(cost, 3) for name, cost in view.paper.items()},
         "sides": [{**node_data(s), "shared_by": [o for o in s.queries if o != q.name]} for s in view.sides],
     }
+    if q.told:
+        found["windows"] = [w.id for w in q.told]
+    if notice := endless_text(q):
+        found["notice"] = notice
     if view.is_measured:
         changes = None if view.changes is None else measured_data(view.changes)
         found["measured"] = {"finish": list(view.finished or (0, 0.0)), "changes": changes}
