@@ -28,6 +28,12 @@ class Inner:
         """The tumbling window that has the results of one instance, or of one instant, together; None where these have several."""
         return window_of_results(self.query)
 
+    @property
+    def times(self) -> frozenset[str]:
+        """The columns that are the event time of a joined row, by the stream's names."""
+        (time,) = (o.expr for o in self.query.outputs if o.name == RESULT_TIME)
+        return frozenset(o.name for o in self.query.outputs if o.expr == time)
+
     def columns_of(self, end: str) -> frozenset[str]:
         """The columns that are the start, or the end, of a result's window, by the stream's names."""
         return frozenset(columns_of(self.query, end))

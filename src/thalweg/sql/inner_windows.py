@@ -37,7 +37,7 @@ def check_times(source: Source, select: exp.Select, part: Part) -> None:
             "a window of an inner query's results goes with GROUP BY",
             "group by window_start, window_end",
         )
-    times = inner.columns_of(ENDS) | {RESULT_TIME}
+    times = inner.columns_of(ENDS) | {RESULT_TIME} | inner.times
     shown = {shown.lower() for shown, stored in inner.columns.items() if stored in times}
     for holder in [part.node, *(n for n in select.walk() if isinstance(n, WindowCall))]:
         named = holder.args.get("time")

@@ -2,7 +2,7 @@
 # ruff: noqa: E501
 
 import pytest
-from sql_support import joined
+from sql_support import join_failure, joined
 
 from thalweg.explain.endless import endless_text
 from thalweg.model.query import RANGE
@@ -60,3 +60,22 @@ def test_what_is_kept_for_ever_is_said() -> None:
     assert endless_text(over) == "a row for each group is kept for ever"
     told = joined("SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction, TUMBLE '1 hour' EMIT CHANGES")
     assert not endless_text(told)
+
+
+def test_windows_over_rows_with_what_tables_have() -> None:
+    rows = "FROM bid b JOIN person p ON b.auction = p.id WHERE price > 3"
+    inner = f"SELECT b.at AS row_time, p.name AS p_name, price, b.at AS b_at {rows}"
+    asked = f"SELECT p.name, price + 1 AS more, COUNT(*) AS n {rows} GROUP BY p.name, more, window(b.at, '9 seconds')"
+    same = f"SELECT p_name AS name, price + 1 AS more, COUNT(*) AS n FROM ({inner}) GROUP BY p_name, more, TUMBLE '9 seconds'"
+    assert joined(asked).meaning == joined(same).meaning
+    assert joined(asked).windows and joined(asked).nested[0].passes
+
+
+def test_what_is_wrong_in_them_is_said_at_its_place() -> None:
+    rows = "FROM bid b JOIN person p ON b.auction = p.id"
+    assert (
+        join_failure(f"SELECT p.nam, COUNT(*) AS n {rows} GROUP BY p.nam, TUMBLE '1 hour'").message
+        == "unknown column p.nam"
+    )
+    error = join_failure(f"SELECT COUNT(*) AS n {rows} GROUP BY window(b.price, '1 hour')")
+    assert "is not the event time" in error.message
