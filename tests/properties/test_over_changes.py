@@ -25,6 +25,12 @@ FORMS: dict[str, tuple[int, int, int]] = {
     ),
     "SELECT COUNT(*) AS n, SUM(n) FILTER (WHERE k > 1) AS total, COUNT(k) AS keys FROM (SELECT k, SUM(v) AS n FROM {s} WHERE v > 9"
     " GROUP BY k HAVING SUM(v) % 3 <> 0{inner}) AS x WHERE n < 90{outer}": (1, 3, 0),
+    "WITH x AS (SELECT k + 1 AS l, n * 2 AS m FROM (SELECT k, COUNT(*) AS n FROM {s} GROUP BY k{inner}) AS y WHERE n > 2)"
+    " SELECT l % 2 AS odd, SUM(m) AS total FROM x WHERE m < 40 GROUP BY l % 2 HAVING COUNT(*) > 1{outer}": (
+        1,
+        1,
+        1,
+    ),
     "SELECT m % 2 AS odd, COUNT(*) AS n, AVG(c) AS mean FROM (SELECT n AS m, COUNT(*) AS c FROM"
     " (SELECT v, COUNT(*) AS n FROM {r} GROUP BY v{inner}) GROUP BY n{inner}) GROUP BY m % 2{outer}": (
         1,

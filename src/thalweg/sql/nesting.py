@@ -84,7 +84,8 @@ def unnested(source: Source, select: exp.Select, known: Known, named: Named, dep
     _refuse_using(source, select)
     for part in parts:
         check_times(source, select, part)
-    check_reading(source, select, parts)
+    if depth == 0:  # what is within it filters and projects
+        check_reading(source, select, [read for p in parts for read in (p.bases or (p,))])
     hidden = [j.kind in ("SEMI", "ANTI") for j in select.args.get("joins") or ()]
     parts = [replace(p, is_hidden=h) for p, h in zip(parts, [False, *hidden], strict=True)]
     is_inner = any(p.inner is not None for part in parts for p in (part, *part.bases))
