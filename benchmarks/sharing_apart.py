@@ -56,7 +56,8 @@ def measured_of(data: dict[str, Any]) -> Measured:
     results = data["results"] and {
         name: (rows, checksum) for name, (rows, checksum) in data["results"].items()
     }
-    return Measured(**{**data, "ms": tuple(data["ms"]), "cpu_ms": tuple(data["cpu_ms"]), "results": results})
+    given = {name: tuple(data[name]) for name in ("ms", "cpu_ms")}
+    return Measured(**{**data, **given, "results": results, "nodes": data["nodes"] and tuple(data["nodes"])})
 
 
 def main(path: str) -> None:

@@ -33,6 +33,7 @@ COLUMNS = (
     "state rows",
     "state bytes",
     "result rows",
+    "joins, fragments, sub-joins",
     "results",
 )
 
@@ -64,6 +65,7 @@ def _rows(points: Sequence[Point]) -> Iterator[list[str]]:
                 "" if m.overall is None else report.rate(m.overall),
                 "" if faster is None else f"{faster:.2f}x",
                 *(f"{n:,}" if n is not None else "" for n in (m.state_rows, m.state_bytes, m.result_rows)),
+                "" if m.nodes is None else ", ".join(map(str, m.nodes)),
                 verdict(p),
             ]
 

@@ -27,7 +27,8 @@ class Measured:
     """What a run took. ms: of each batch after the warm-up. state_rows, state_bytes: after the last one, where they are told.
 
     cpu_ms: of the processor in this process, which other work on the machine hardly changes; only without Spark. declared: seconds
-    to declare all queries. failure: why there is nothing, or less than was asked for.
+    to declare all queries. failure: why there is nothing, or less than was asked for. nodes: how many joins, fragments and sub-joins the last
+    plan has: where two modes have as many, what differs between their times is likely to be the machine; only without Spark.
     """
 
     events: int
@@ -39,6 +40,7 @@ class Measured:
     cpu_ms: tuple[float, ...] = ()
     declared: float = 0.0
     failure: str | None = None
+    nodes: tuple[int, int, int] | None = None
 
     @property
     def batch_ms(self) -> float | None:
@@ -107,6 +109,7 @@ class LocalRun:
     def measured(self) -> Measured:
         """What the batches after the warm-up took, and what was found where all of them were run."""
         w, done = self.workload, len(self.times) == self.workload.batches
+        plan = self.session.runner.plan
         wall, cpu = (tuple(found[n] for found in self.times[w.warmup :]) for n in (0, 1))
         return Measured(
             w.feed.events,
@@ -117,6 +120,7 @@ class LocalRun:
             cpu,
             self.declared,
             None if done else f"{len(self.times)} of {w.batches} batches in {self.limit:.0f} s",
+            (len(plan.joins), len(plan.fragments), len(plan.subs)),
         )
 
 
