@@ -30,6 +30,11 @@ WORDS: tuple[tuple[str, str, str], ...] = (
         "how instances of the source are combined: all, as few as cover, or by running totals",
     ),
     (
+        "rolled",
+        r"[├└]─ .* rolled ",
+        "made of the partial aggregates by more keys, before the exchange, in the place of the rows",
+    ),
+    (
         "factor",
         r"\(factor\)",
         "a window that no query asks for: others are cheaper to compute from it than from the rows",

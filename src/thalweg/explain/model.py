@@ -67,6 +67,18 @@ class NodeWords:
 
 
 @dataclass(frozen=True)
+class RolledUp:
+    """What partial aggregates are made of in the place of rows: those of another node, by which columns and of which window, how many of
+    them a batch is expected to make, and how many rows there are."""
+
+    id: str
+    window: Window
+    keys: tuple[str, ...]
+    pieces: float
+    rows: float
+
+
+@dataclass(frozen=True)
 class NodeView:
     """A node with state of its own: for whom it is there, by which SQL it is made, what that takes.
 
@@ -87,6 +99,7 @@ class NodeView:
     inside: bool = False
     ending: bool = False
     measured: Measured | None = None
+    rolled: RolledUp | None = None
 
     @property
     def id(self) -> str:
@@ -105,8 +118,10 @@ class NodeView:
 
     @property
     def how(self) -> str:
-        """How instances of the source are combined."""
-        return self.node.how if isinstance(self.node, Derived) else "rows"
+        """How instances of the source are combined; of what is made before the exchange, of what."""
+        if isinstance(self.node, Derived):
+            return self.node.how
+        return "rows" if self.rolled is None else "rolled"
 
     @property
     def fragment(self) -> Fragment:

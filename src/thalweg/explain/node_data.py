@@ -18,6 +18,7 @@ def node_data(view: NodeView) -> dict[str, Any]:
         "window": str(view.window),
         "from": view.source or "rows",
         "how": view.how,
+        **({"rolled_up_from": view.rolled.id} if view.rolled is not None else {}),
         "combined": view.combined,
         "factor": view.factor,
         "inside_result": view.inside,

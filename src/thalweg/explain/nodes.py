@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from thalweg.compile.derive import derive_sql
 from thalweg.compile.lifts import lift_sql
+from thalweg.compile.roll_up import roll_up_sql
 from thalweg.compile.windows import inline
 from thalweg.explain.measured import LastBatch
-from thalweg.explain.model import Expected, NodeView, NodeWords
+from thalweg.explain.model import Expected, NodeView, NodeWords, RolledUp
 from thalweg.expr.nodes import Expr
 from thalweg.expr.wording import worded
 from thalweg.model.aggregates import part_words
@@ -18,11 +19,13 @@ from thalweg.optimizer.cost.steps import StepEstimate, estimates
 from thalweg.optimizer.forest import Forest
 from thalweg.optimizer.planner import WindowPlanner, step_of
 from thalweg.optimizer.pool_costs import join_statistics
+from thalweg.optimizer.roll_ups import made_rows, taken_rows
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Join, Plan
 from thalweg.plan.trees import column_trees
 from thalweg.statistics.constants import join_constants, window_constants
+from thalweg.statistics.known import Known
 from thalweg.statistics.records import JoinStatistics
 
 Node = Fragment | Derived
@@ -31,7 +34,29 @@ Node = Fragment | Derived
 def node_views(plan: Plan, planner: WindowPlanner, last: LastBatch) -> dict[str, NodeView]:
     """Every node that is kept, by its id; what windows are expected to take is added per kind of aggregates."""
     inlined, sides = inline(plan), side_estimates(plan, planner)
-    return {n.id: _view(plan, n, sides.get(n.id, Expected()), n.id in inlined, last) for n in plan.nodes}
+    return {
+        n.id: replace(
+            _view(plan, n, sides.get(n.id, Expected()), n.id in inlined, last),
+            rolled=_rolled(plan, n, planner.known),
+        )
+        for n in plan.nodes
+    }
+
+
+def _rolled(plan: Plan, node: Node, known: Known) -> RolledUp | None:
+    """What a node is rolled up from."""
+    if isinstance(node, Derived) or not node.rolled:
+        return None
+    fine = plan.fragment(node.rolled)
+    keys = tuple(map(worded, column_trees(fine)))
+    return RolledUp(fine.id, fine.window, keys, made_rows(fine, known), taken_rows(node, known))
+
+
+def _made_by(plan: Plan, node: Node) -> str:
+    """The SQL that makes what a node has."""
+    if isinstance(node, Derived):
+        return derive_sql(node, plan.node(node.parent).window)
+    return roll_up_sql(plan.fragment(node.rolled), node) if node.rolled else lift_sql(node)
 
 
 def _view(plan: Plan, node: Node, expected: Expected, inside: bool, last: LastBatch) -> NodeView:
@@ -45,7 +70,7 @@ def _view(plan: Plan, node: Node, expected: Expected, inside: bool, last: LastBa
         joined=tuple(
             dict.fromkeys(q for join, _ in plan.joins_of(node.id) for q in plan.queries_of(join.id))
         ),
-        sql=lift_sql(node) if isinstance(node, Fragment) else derive_sql(node, plan.node(node.parent).window),
+        sql=_made_by(plan, node),
         expected=expected,
         factor=is_factor,
         inside=inside,

@@ -81,6 +81,11 @@ def _shared(g: WindowGroup, view: PlanView) -> Iterable[str]:
             WIDTH - 2,
         )
     for s in g.steps:
+        if s.rolled is not None:
+            r = s.rolled
+            fine = f"{r.window} by {', '.join(r.keys)} ({short_name(r.id, view.digits)})"
+            told = f"{number(r.pieces)} partial aggregates a batch in the place of {number(r.rows)} rows"
+            yield from wrap(f"({s.window}: rolled up from {fine}: {told})", WIDTH - 2)
         if s.joined:
             yield f"({s.window}: also what is kept for the join of {listed(s.joined, 50)})"
 

@@ -16,11 +16,13 @@ from thalweg.expr.operators import quotient
 from thalweg.expr.pieces import Piece, shared
 from thalweg.expr.python import known_as
 from thalweg.expr.quoting import identifier, quoted
+from thalweg.expr.text_calls import PATTERNS, TEXTS
 
 Template = str | Callable[[Call], str]
 Templates = dict[str, dict[int | None, Template]]
 LONGEST = 1 << 24
 """Characters beyond which a text is not made."""
+DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
@@ -102,6 +104,35 @@ def _padded(function: str) -> str:
     return f"CASE WHEN {{1}} <= {LONGEST} THEN CASE WHEN {{2}} = '' THEN {cut} ELSE {by} END END"
 
 
+def _made_time(call: Call) -> str:
+    """Sixty seconds are the next minute."""
+    *date, seconds = (a.operand for a in call.args)
+    micros = f"CAST(floor(CAST({seconds} AS DECIMAL(16,6)) * 1000000) AS BIGINT)"
+    inside = f"CASE WHEN {seconds} >= 0 AND {seconds} <= 60 THEN make_timestamp({', '.join(date)}, 0) END"
+    return f"({inside} + to_microseconds({micros}))"
+
+
+def _next_day(call: Call) -> str:
+    """The first such day after a date."""
+    number = next(n for n, name in enumerate(DAYS) if name.startswith(call.params[0]))
+    return shared(
+        f"({{0}} + CAST(({number + 7} - isodow({{0}})) % 7 + 1 AS INTEGER))".format, call.args[0].operand
+    )
+
+
+def _months_between(call: Call) -> str:
+    """Whole months between days of one number, and between last days of months; else 31 days are a month."""
+
+    def write(end: str, start: str) -> str:
+        months = f"(year({end}) * 12 + month({end}) - year({start}) * 12 - month({start}))"
+        whole = f"day({end}) = day({start}) OR (last_day({end}) = CAST({end} AS DATE) AND last_day({start}) = CAST({start} AS DATE))"
+        day = "(day({0}) * 86400 + hour({0}) * 3600 + minute({0}) * 60 + second({0}))".format
+        rest = f"round({months} + ({day(end)} - {day(start)}) / 2678400, 8)"
+        return f"CASE WHEN {whole} THEN CAST({months} AS DOUBLE) ELSE {rest} END"
+
+    return shared(write, *(a.operand for a in call.args))
+
+
 _FLOORED = "TRY_CAST(floor(epoch({0})) AS BIGINT)"
 _FRACTION = "CAST(((TRY(epoch_us({0})) % 60000000 + 60000000) % 60000000) / 1000000 AS DECIMAL(8,6))"
 _POSITIVE: Templates = {
@@ -154,6 +185,13 @@ SAFE: Templates = {
     "CEIL": {1: _whole("ceil")},
     "FLOOR": {1: _whole("floor")},
     "PMOD": {2: _positive_modulo},
+    "NANVL": {2: "CASE WHEN isnan({0}) THEN {1} ELSE {0} END"},
+    "FACTORIAL": {
+        1: "CASE WHEN {0} BETWEEN 0 AND 20 THEN CAST(factorial(CAST({0} AS INTEGER)) AS BIGINT) END"
+    },
+    "DAYNAME": {1: "strftime({0}, '%a')"},
+    "MONTHNAME": {1: "strftime({0}, '%b')"},
+    **TEXTS,
 }
 FALLIBLE: Templates = {
     **_plain("ABS", "EXP", "SQRT", "SIN", "COS", "TAN", "ASIN", "ACOS", "COT", "LAST_DAY"),
@@ -163,6 +201,17 @@ FALLIBLE: Templates = {
     "SPLIT_INDEX": {
         3: "CASE WHEN {2} >= 0 AND {0} <> '' THEN list_extract(string_split({0}, {1}), {2} + 1) END"
     },
+    **PATTERNS,
+    **_plain("ACOSH", "ATANH", "ASINH"),
+    "RINT": {1: "round_even(CAST({0} AS DOUBLE), 0)"},
+    "MAKE_DATE": {3: "make_date({0}, {1}, {2})"},
+    "MAKE_TIMESTAMP": {6: _made_time},
+    "NEXT_DAY": {1: _next_day},
+    "MONTHS_BETWEEN": {2: _months_between},
+    "UNIX_DATE": {1: "({0} - DATE '1970-01-01')"},
+    "DATE_FROM_UNIX_DATE": {1: "(DATE '1970-01-01' + CAST({0} AS INTEGER))"},
+    "FROM_UTC_TIMESTAMP": {1: "timezone({p}, timezone('UTC', {0}))"},
+    "TO_UTC_TIMESTAMP": {1: "timezone('UTC', timezone({p}, {0}))"},
     "WEEK": {1: "week({0})"},
     "BIT_COUNT": {1: "bit_count(CAST({0} AS BIGINT))"},
     "CHR": {1: "CASE WHEN {0} < 0 THEN '' ELSE chr(CAST({0} % 256 AS INTEGER)) END"},
@@ -191,9 +240,7 @@ FALLIBLE: Templates = {
     "TIMESTAMP_SECONDS": {1: lambda call: timestamp_of(call.args[0].operand, call.args[0].type)},
     "TIMESTAMP_MILLIS": {1: instant("TRY(TRY_CAST({0} AS BIGINT) * 1000)")},
     "TIMESTAMP_MICROS": {1: instant("TRY_CAST({0} AS BIGINT)")},
-    "FROM_UNIXTIME": {
-        1: f"strftime({instant('TRY(TRY_CAST({0} AS BIGINT) * 1000000)')}, '%Y-%m-%d %H:%M:%S')"
-    },
+    "FROM_UNIXTIME": {1: f"strftime({instant('TRY(TRY_CAST({0} AS BIGINT) * 1000000)')}, {{p}})"},
     "DATE_ADD": {2: "({0} + TRY_CAST({1} AS INTEGER))"},
     "DATE_SUB": {2: "({0} - TRY_CAST({1} AS INTEGER))"},
     "DATEDIFF": {2: "({0} - {1})"},
@@ -210,11 +257,13 @@ FALLIBLE: Templates = {
 OF_NUMBERS = frozenset({
     "ABS", "EXP", "SQRT", "SIN", "COS", "TAN", "ASIN", "ACOS", "COT", "ATAN", "ATAN2", "POWER", "CBRT", "SIGN", "SINH", "COSH", "TANH",
     "DEGREES", "RADIANS", "BIT_COUNT", "CEIL", "FLOOR", "ROUND", "BROUND", "ISNAN", "LN", "LOG", "LOG2", "LOG10", "LOG1P",
-    "TIMESTAMP_SECONDS",
+    "TIMESTAMP_SECONDS", "NANVL", "FACTORIAL", "ACOSH", "ASINH", "ATANH", "RINT",
 })  # fmt: skip
 OF_TIMES = frozenset({
     "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR", "DAYOFWEEK", "DAYOFWEEK_ISO", "WEEKDAY", "HOUR", "MINUTE", "SECOND",
     "EXTRACT_SECOND", "LAST_DAY", "DATE_TRUNC", "TRUNC", "DATE_FORMAT", "UNIX_SECONDS", "UNIX_MILLIS", "UNIX_MICROS", "TIMESTAMPADD",
+    "DAYNAME", "MONTHNAME",
+    "FROM_UTC_TIMESTAMP", "TO_UTC_TIMESTAMP",
 })  # fmt: skip
 # Of these EXTRACT takes a span of time too.
 OF_SPANS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "EXTRACT_SECOND"})

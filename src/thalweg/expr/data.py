@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
+from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal, Variable
 
 
 def to_data(expr: Expr) -> list[Any]:
@@ -16,6 +16,8 @@ def to_data(expr: Expr) -> list[Any]:
     match expr:
         case Column(name, type_):
             return ["column", type_, name]
+        case Variable(name, type_):
+            return ["variable", type_, name]
         case Literal(value, type_):
             return ["literal", type_, value]
         case Call(function, args, type_, params):
@@ -33,6 +35,8 @@ def from_data(data: list[Any]) -> Expr:
     match data:
         case ["column", type_, name]:
             return Column(name, type_)
+        case ["variable", type_, name]:
+            return Variable(name, type_)
         case ["literal", type_, value]:
             return Literal(value, type_)
         case ["call", type_, function, args, *params]:

@@ -21,7 +21,7 @@ def _at(call: Call) -> str:
     array, place = call.args
     if isinstance(place, Literal) and place.value is not None and 0 <= int(place.value) < MOST:
         return f"list_extract({array.sql}, {int(place.value) + 1})"
-    found = f"list_extract({array.sql}, {{0}} + 1)".format
+    found = f"list_extract({array.sql}, CAST({{0}} AS BIGINT) + 1)".format
     return shared(lambda at: f"CASE WHEN {at} BETWEEN 0 AND {MOST} THEN {found(at)} END", place.operand)
 
 

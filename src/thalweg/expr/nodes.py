@@ -116,6 +116,19 @@ class Literal(Expr):
 
 
 @dataclass(frozen=True)
+class Variable(Expr):
+    """What a lambda is a function of, by a name that no other around it has: `x1`; an `i1` is the place of an element, from 0 on."""
+
+    name: str
+    type: str
+
+    @property
+    def named(self) -> str:
+        """The name that the engine knows it by."""
+        return f'"__{self.name}"'
+
+
+@dataclass(frozen=True)
 class Call(Expr):
     """A function or operator of arguments; `params` are constants of the function itself, such as the unit of DATE_TRUNC."""
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from thalweg.expr.comparisons import SYMBOLS
-from thalweg.expr.nodes import PYTHON, Call, Case, Cast, Column, Expr, Literal
+from thalweg.expr.nested import spark_type
+from thalweg.expr.nodes import PYTHON, Call, Case, Cast, Column, Expr, Literal, Variable
 from thalweg.expr.quoting import readable, spark_quoted
 from thalweg.expr.types import spoken
 
@@ -24,7 +25,11 @@ _BINDING = {
 _MATCHES = ("LIKE", "ILIKE", "RLIKE")
 _SUFFIXES = {"TINYINT": "Y", "SMALLINT": "S", "BIGINT": "L"}
 _LARGE = 2**31
+_OVER_ELEMENTS = ("TRANSFORM", "FILTER", "EXISTS", "FORALL", "AGGREGATE")
 _SPELLED = {
+    "SHA2": "sha2({0}, 256)",
+    "ARRAY_REVERSE": "reverse({0})",
+    "SORT_ARRAY_DOWN": "sort_array({0}, FALSE)",
     "DATE_TRUNC": "date_trunc('{p}', {0})",
     "TIMESTAMPDIFF": "timestampdiff({p}, {0}, {1})",
     "TIMESTAMPADD": "timestampadd({p}, {0}, {1})",
@@ -75,6 +80,8 @@ class _Writer:
         match expr:
             case Column(name):
                 return _Said(self.named(name))
+            case Variable(name):
+                return _Said(name)
             case Literal():
                 return _literal(expr)
             case Cast(arg, type_):
@@ -131,6 +138,11 @@ class _Writer:
             return f"named_struct({', '.join(pairs)})"
         if call.function == "FIELD":
             return f"{self.text(call.args[0], SINGLE)}.{readable(call.params[0])}"
+        if call.function in _OVER_ELEMENTS:
+            of = call.params[0] if len(call.params) == 1 else f"({', '.join(call.params)})"
+            return f"{call.function.lower()}({', '.join(args[:-1])}, {of} -> {args[-1]})"
+        if call.function == "FROM_JSON":
+            return f"from_json({args[0]}, {spark_quoted(spark_type(call.type))})"
         if (spelled := _SPELLED.get(call.function)) is not None:
             return spelled.format(*args, p=_unit(call))
         if call.function == PYTHON:

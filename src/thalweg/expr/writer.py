@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from thalweg.expr.array_calls import ARRAY_CALLS
 from thalweg.expr.calls import CALLS
 from thalweg.expr.casts import write_cast
 from thalweg.expr.comparisons import COMPARISONS, compared, compares_apart, mixed
+from thalweg.expr.json_calls import JSON_CALLS
 from thalweg.expr.nested_calls import NESTED_CALLS
-from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
+from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal, Variable
 from thalweg.expr.operators import OPERATORS
 from thalweg.expr.pieces import Piece, shared
 from thalweg.expr.quoting import identifier, quoted
@@ -29,6 +31,12 @@ def write(expr: Expr) -> Piece:
 
 def _column(column: Column) -> Piece:
     return Piece(identifier(column.name))
+
+
+def _variable(variable: Variable) -> Piece:
+    """The engine counts places from 1."""
+    counted = variable.name.startswith("i")
+    return Piece(f"CAST({variable.named} - 1 AS {variable.type})" if counted else variable.named)
 
 
 def _literal(literal: Literal) -> Piece:
@@ -73,10 +81,18 @@ def _branches(case: Case, conditions: list[str], subject: str = "") -> str:
     return " ".join([f"CASE{subject}", *parts, *otherwise, "END"])
 
 
-_CALLS: Mapping[str, Callable[[Call], Piece]] = {**CALLS, **NESTED_CALLS, **COMPARISONS, **OPERATORS}
+_CALLS: Mapping[str, Callable[[Call], Piece]] = {
+    **CALLS,
+    **NESTED_CALLS,
+    **ARRAY_CALLS,
+    **JSON_CALLS,
+    **COMPARISONS,
+    **OPERATORS,
+}
 _WRITERS: dict[type[Expr], Callable[..., Piece]] = {
     Column: _column,
     Literal: _literal,
+    Variable: _variable,
     Call: _call,
     Cast: write_cast,
     Case: _case,

@@ -24,6 +24,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan.scan": ("best", "table"),
     "plan.sharing": ("best", "off", "all"),
     "plan.split": ("best", "off", "all"),
+    "plan.rollup": ("best", "off", "all"),
     "plan.invalidate": ("slot", "probe", "probe-and-insert", "probe-all", "both-all"),
 }
 AUTO, OFF = "auto", "off"
@@ -44,6 +45,7 @@ KEYS = {
     "plan.scan": "best: one reader of a Parquet file computes while it reads; table: rows are read first, then computed with",
     "plan.sharing": "best: queries are computed together where that costs less; off: each alone; all: together wherever they can be",
     "plan.split": "best: rows of joins with very frequent values are spread over all partitions where that costs less; off: never; all: always",
+    "plan.rollup": "best: groups by fewer keys begin with those by more where that costs less; off: all with the rows; all: wherever they can",
     "plan.memory": "the most state that a join query's plan may be expected to keep, as '2 GB'; off (default): any",
     "partitions": "hash ranges of state and parallel tasks: a number, or auto (default), as scale.* say",
     "scale.latency": "with partitions = auto: batches that take longer get more partitions; default: 5 seconds",
@@ -69,6 +71,7 @@ class Config:
     sharing: str = "best"
     scan: str = "best"
     split: str = "best"
+    rollup: str = "best"
     features_off: frozenset[str] = frozenset()
     memory: int | None = None
     partitions: int | None = None

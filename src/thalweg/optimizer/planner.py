@@ -128,6 +128,11 @@ class WindowPlanner:
         """Whether frequent values are split over partitions."""
         return self.config.split
 
+    @property
+    def rolling(self) -> str:
+        """Whether groups by fewer keys begin with those by more."""
+        return self.config.rollup
+
     def apart(self, query: Query) -> float:
         """The cost of a join query alone, per second of stream."""
         return self._nanos(query, join_statistics(self.known, query)) + alone_cost(self.known, query)

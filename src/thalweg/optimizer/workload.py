@@ -15,6 +15,7 @@ from thalweg.optimizer.join_nodes import Choices, starts_of
 from thalweg.optimizer.pooling import Surroundings, pooled_joins
 from thalweg.optimizer.pools import Prices
 from thalweg.optimizer.retiring import goes_on, retire, retired_names
+from thalweg.optimizer.roll_ups import rolled_up
 from thalweg.optimizer.splitting import split
 from thalweg.optimizer.sub_joins import Facts, shared
 from thalweg.optimizer.window_nodes import window_nodes
@@ -42,6 +43,10 @@ class Planner(Costs, Choices, Prices, WindowPrices, Protocol):
     @property
     def splitting(self) -> str:
         """Whether frequent values of joins are split over partitions: by cost (`best`), all of them (`all`), or none (`off`)."""
+
+    @property
+    def rolling(self) -> str:
+        """Whether groups by fewer keys begin with those by more: by cost (`best`), wherever they can (`all`), or never (`off`)."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,12 @@ def splits(draft: Draft) -> Draft:
     return replace(draft, plan=split(draft.plan, planner.known, planner.partitions, planner.splitting))
 
 
+def roll_ups(draft: Draft) -> Draft:
+    """Partial aggregates by few columns are made of those by more."""
+    planner = draft.planner
+    return replace(draft, plan=rolled_up(draft.plan, planner.known, planner.rolling))
+
+
 STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
     ("continue", continued),  # first: what goes on is not planned
     ("windows", windows),  # before joins: a join may use what windows lift anyway
@@ -201,6 +212,7 @@ STAGES: tuple[tuple[str, Callable[[Draft], Draft]], ...] = (
     ("prune", without_unused),  # only now is it known what is used
     ("sets", chosen_rows),  # only now: who is in a pool is who is given something of it
     ("sub-joins", sub_joins),  # they follow from the joins that are there
+    ("roll-ups", roll_ups),  # only now: who makes partial aggregates of rows is known
     ("split", splits),  # last: how rows are spread changes nothing of what is kept and computed
 )
 

@@ -58,7 +58,8 @@ class Fragment:
     Partial aggregates for a pool of windows have the query-set as their last columns, in so many `words` of 64 bits; or the cell as one.
     Rows of a commons, which many pools join by whatever columns, are in one partition, that of its `place`; their query-sets stand
     beside the columns, in so many words of 64 bits as `common` says, and each pool has a `Room` in them.
-    Which values are `split` over all partitions is no part of the meaning: where that changes, state is cut anew.
+    Which values are `split` over all partitions is no part of the meaning: where that changes, state is cut anew. Nor is that it is `rolled`
+    up from the partial aggregates that a batch makes for another fragment, by more columns.
     Of a session window the partial aggregates are those of sessions as far as they are known, by columns, first event time (`BEGUN`) and last,
     which is the slot: so one is final when the instance of its last row is.
     State: rows, or one row per distinct columns and instance, from the oldest that a user may still need.
@@ -87,6 +88,7 @@ class Fragment:
     common: int = 0
     place: int | None = None
     split: Split | None = None
+    rolled: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:

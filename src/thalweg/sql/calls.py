@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from zoneinfo import available_timezones
 
 from sqlglot import exp
 
+from thalweg.expr.calls import DAYS
+from thalweg.expr.nested import is_nested
 from thalweg.expr.nodes import Call, Expr, Literal, is_text
 from thalweg.expr.normal import compared
+from thalweg.expr.text_calls import URL_PARTS
 from thalweg.expr.types import is_integer
 from thalweg.expr.typing import InferenceError
 from thalweg.sql.builder import Builder, is_string, unwrapped
@@ -27,6 +31,8 @@ TRUNCATIONS = {
     "WEEK": "week", "DAY": "day", "DD": "day", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second",
     "MILLISECOND": "milliseconds", "MICROSECOND": "microseconds",
 }  # fmt: skip
+ARITHMETIC = {"ADD": "+", "SUBTRACT": "-", "MULTIPLY": "*", "DIVIDE": "/"}
+"""Operators that Spark has as functions, too, which are NULL where they fail: TRY_ADD."""
 _FIRST, _GROUPS = Literal("1", "INTEGER"), frozenset("0123456789")
 
 
@@ -152,15 +158,19 @@ def formatted(function: str) -> Special:
     """A function of a value and a constant format."""
 
     def build(call: CallNode) -> Expr:
-        try:
-            pattern = strftime_format(call.text(1, "the format"))
-        except TimeFormatError as error:
-            raise call.builder.source.at(
-                call.args[1], str(error), "write a format such as 'yyyy-MM-dd HH:mm:ss'"
-            ) from None
-        return call.of(function, call.trees[0], params=(pattern,))
+        return call.of(function, call.trees[0], params=(_pattern(call, 1),))
 
     return build
+
+
+def _pattern(call: CallNode, index: int) -> str:
+    """A format of times, in the engine's letters."""
+    try:
+        return strftime_format(call.text(index, "the format"))
+    except TimeFormatError as error:
+        raise call.builder.source.at(
+            call.args[index], str(error), "write a format such as 'yyyy-MM-dd HH:mm:ss'"
+        ) from None
 
 
 def shifted(function: str) -> Special:
@@ -241,9 +251,11 @@ def regexp_extract(call: CallNode) -> Expr:
     group = more[0] if more else _FIRST
     if not (isinstance(group, Literal) and group.value in _GROUPS):
         at, hint = call.args[2], "write a number; 0 is all that the pattern finds"
-        raise call.builder.source.at(at, "REGEXP_EXTRACT takes the number of a group from 0 to 9 here", hint)
+        raise call.builder.source.at(
+            at, f"{call.name.upper()} takes the number of a group from 0 to 9 here", hint
+        )
     _check_pattern(call)
-    return call.of("REGEXP_EXTRACT", text, pattern, group)
+    return call.of(call.name.upper(), text, pattern, group)
 
 
 def _check_pattern(call: CallNode) -> None:
@@ -257,6 +269,99 @@ def _check_pattern(call: CallNode) -> None:
         raise call.builder.source.at(call.args[1], one_line(error), "write a regular expression") from None
 
 
+def with_pattern(function: str) -> Special:
+    """A call of a text and a regular expression."""
+
+    def build(call: CallNode) -> Expr:
+        _check_pattern(call)
+        return call.of(function, *call.trees)
+
+    return build
+
+
+_OF_ARRAYS = {"LENGTH": "SIZE", "CONTAINS": "ARRAY_CONTAINS"}
+
+
+def no_arrays(name: str) -> Special:
+    """A call of texts, which the engine would take arrays for."""
+    function = name if name in _OF_ARRAYS else "LENGTH"
+
+    def build(call: CallNode) -> Expr:
+        if is_nested(call.builder.type(call.args[0])):
+            hint = f"{_OF_ARRAYS[function]} is that of an ARRAY"
+            raise call.builder.source.at(call.args[0], f"{call.name} takes a text", hint)
+        return call.of(function, *call.trees)
+
+    return build
+
+
+def hexadecimal(call: CallNode) -> Expr:
+    """Of a whole number, or of the bytes of a text."""
+    type_ = call.builder.type(call.args[0])
+    if type_ != "VARCHAR" and not is_integer(type_):
+        raise call.builder.source.at(
+            call.args[0], f"{call.name} takes a whole number or a text, not {type_}", "CAST it to BIGINT"
+        )
+    return call.of("HEX", call.trees[0] if type_ == "VARCHAR" else call.cast(0, "BIGINT"))
+
+
+def sha2(call: CallNode) -> Expr:
+    bits = call.trees[1]
+    if not (isinstance(bits, Literal) and bits.value in ("0", "256")):
+        raise call.builder.source.at(call.args[1], "SHA2 has 256 bits here", "write SHA2(text, 256)")
+    return call.of("SHA2", call.trees[0])
+
+
+def space(call: CallNode) -> Expr:
+    """So many spaces."""
+    need_integer(call, 0)
+    return call.of("REPEAT", Literal(" ", "VARCHAR"), call.trees[0])
+
+
+def url_part(call: CallNode) -> Expr:
+    """A part of a URL; of its query also the value of one key."""
+    part = call.text(1, "the part")
+    if part not in URL_PARTS or (part != "QUERY" and len(call.args) > 2):
+        hint = f"its parts are {', '.join(URL_PARTS)}; with a key only QUERY"
+        raise call.builder.source.at(call.args[1], f"unknown part {part} of a URL", hint)
+    key = (call.text(2, "the key"),) if len(call.args) > 2 else ()
+    return call.of("PARSE_URL", call.trees[0], params=(part, *key))
+
+
+def next_day(call: CallNode) -> Expr:
+    """The first day of a name after a date."""
+    word = call.text(1, "the day")
+    if word.upper() not in {n for name in DAYS for n in (name, name[:3], name[:2])}:
+        raise call.builder.source.at(call.args[1], f"unknown day {word!r}", "write 'MON', or 'MONDAY'")
+    return call.of("NEXT_DAY", call.cast(0, "DATE"), params=(word[:2].upper(),))
+
+
+def months_between(call: CallNode) -> Expr:
+    return call.of("MONTHS_BETWEEN", call.cast(0, "TIMESTAMP"), call.cast(1, "TIMESTAMP"))
+
+
+def in_zone(function: str) -> Special:
+    """A time of UTC as that of a zone, or the other way round."""
+
+    def build(call: CallNode) -> Expr:
+        zone = call.text(1, "the time zone")
+        if zone not in available_timezones():
+            hint = suggestion(
+                zone, sorted(available_timezones()), "write a name such as 'Europe/Berlin', not"
+            )
+            raise call.builder.source.at(call.args[1], f"unknown time zone {zone!r}", hint)
+        return call.of(function, call.cast(0, "TIMESTAMP"), params=(zone,))
+
+    return build
+
+
+def from_unix_time(call: CallNode) -> Expr:
+    """Seconds since 1970 as text."""
+    need_integer(call, 0)
+    pattern = _pattern(call, 1) if len(call.args) > 1 else "%Y-%m-%d %H:%M:%S"
+    return call.of("FROM_UNIXTIME", call.trees[0], params=(pattern,))
+
+
 def locate(call: CallNode) -> Expr:
     return call.of("INSTR", call.trees[1], call.trees[0])
 
@@ -264,5 +369,6 @@ def locate(call: CallNode) -> Expr:
 def unix_time(call: CallNode) -> Expr:
     """Seconds since 1970, cut off; of a text that says date and time."""
     if call.builder.type(call.args[0]) == "VARCHAR":
-        return call.of("UNIX_TIMESTAMP", call.of("TO_TIMESTAMP", *call.trees, params=("%Y-%m-%d %H:%M:%S",)))
+        pattern = _pattern(call, 1) if len(call.args) > 1 else "%Y-%m-%d %H:%M:%S"
+        return call.of("UNIX_TIMESTAMP", call.of("TO_TIMESTAMP", call.trees[0], params=(pattern,)))
     return call.of("UNIX_TIMESTAMP", call.cast(0, "TIMESTAMP"))

@@ -149,17 +149,37 @@ class ThalwegParser(TableFunctionSyntax, PlacedParser):
             raise Misparse(f"type {written} is not supported", (first.start, self._prev.end + 1), TYPES_HINT)
         return name
 
+    def parse_schema(self, tokens: list[Token], text: str) -> str:
+        """A whole text as a nested type, or as the fields of a struct."""
+        self.reset()
+        self.sql, self._chunks = text, [tokens]
+        self._advance_chunk()
+        if (
+            self._curr
+            and self._curr.text.upper() in ("STRUCT", "ARRAY", "MAP")
+            and self._next.token_type == TokenType.LT
+        ):
+            found = self.parse_type()
+        else:
+            found = struct_type(self._fields(self._curr))
+        if self._curr:
+            self.raise_error(_UNEXPECTED)
+        return found
+
+    def _fields(self, first: Token) -> list[tuple[str, str]]:
+        fields = self._parse_csv(self._parse_field_type)
+        names = [name.lower() for name, _ in fields]
+        if len(set(names)) < len(names):
+            span = (first.start, self._prev.end + 1)
+            raise Misparse("a STRUCT has two fields of one name", span, "names differ by more than case")
+        return fields
+
     def _parse_nested_type(self, first: Token) -> str:
         """`STRUCT<a: BIGINT, b STRING>`, `ARRAY<INT>` or `MAP<STRING, INT>`, after its name."""
         kind = first.text.upper()
         self._require(TokenType.LT, "<")
         if kind == "STRUCT":
-            fields = self._parse_csv(self._parse_field_type)
-            names = [name.lower() for name, _ in fields]
-            if len(set(names)) < len(names):
-                span = (first.start, self._prev.end + 1)
-                raise Misparse("a STRUCT has two fields of one name", span, "names differ by more than case")
-            found = struct_type(fields)
+            found = struct_type(self._fields(first))
         elif kind == "ARRAY":
             found = array_type(self.parse_type())
         else:

@@ -11,8 +11,10 @@ from thalweg.expr.nodes import Expr, Literal
 from thalweg.expr.types import NAMES, is_integer
 from thalweg.sql import calls
 from thalweg.sql.aggregates import NAMES as AGGREGATES
+from thalweg.sql.array_values import ARRAYS
 from thalweg.sql.builder import Builder, Forms
 from thalweg.sql.calls import CallNode, Special
+from thalweg.sql.json_values import JSON
 from thalweg.sql.nested_values import NESTED
 from thalweg.sql.source import did_you_mean
 from thalweg.sql.user_functions import build_user_call
@@ -28,7 +30,7 @@ NONDETERMINISTIC = frozenset({
 # Other names of the same function.
 SYNONYMS = {
     "LCASE": "LOWER", "UCASE": "UPPER", "CHAR_LENGTH": "LENGTH", "CHARACTER_LENGTH": "LENGTH", "LEN": "LENGTH", "SIGNUM": "SIGN",
-    "POW": "POWER", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK",
+    "POW": "POWER", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK", "SHA": "SHA1",
 }  # fmt: skip
 _BLANK = Literal(" ", "VARCHAR")
 SPECIAL: dict[str, dict[int | None, Special]] = {
@@ -40,8 +42,12 @@ SPECIAL: dict[str, dict[int | None, Special]] = {
     **{key: {1: lambda call: call.of("CEIL", *call.trees)} for key in ("CEIL", "CEILING")},
     **{key: {2: calls.date_part} for key in ("DATE_PART", "DATEPART")},
     **{key: {2: calls.day_difference, 3: calls.day_difference} for key in ("DATEDIFF", "DATE_DIFF")},
-    **{key: {1: calls.unix_time} for key in ("UNIX_TIMESTAMP", "TO_UNIX_TIMESTAMP")},
-    **{f: {1: calls.with_integers(f, 0)} for f in ("TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "FROM_UNIXTIME")},
+    **{key: {1: calls.unix_time, 2: calls.unix_time} for key in ("UNIX_TIMESTAMP", "TO_UNIX_TIMESTAMP")},
+    **{
+        f: {1: calls.with_integers(f, 0)}
+        for f in ("TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "BIN", "FACTORIAL", "DATE_FROM_UNIX_DATE")
+    },
+    "FROM_UNIXTIME": {1: calls.from_unix_time, 2: calls.from_unix_time},
     **{f: {2: calls.with_integers(f, 1)} for f in ("REPEAT", "LEFT", "RIGHT")},
     **{
         f: {2: calls.with_integers(f, 1, default=_BLANK), 3: calls.with_integers(f, 1)}
@@ -68,18 +74,37 @@ SPECIAL: dict[str, dict[int | None, Special]] = {
     "LOG": {1: lambda call: call.of("LN", *call.trees), 2: lambda call: call.of("LOG", *call.trees)},
     "MOD": {2: calls.with_numbers("%")},
     "PMOD": {2: calls.with_numbers("PMOD")},
-    "TRY_DIVIDE": {2: calls.with_numbers("/")},
+    **{f"TRY_{word}": {2: calls.with_numbers(symbol)} for word, symbol in calls.ARITHMETIC.items()},
+    "NEGATIVE": {1: calls.with_numbers("NEGATE")},
+    **{f: {2: calls.with_pattern(f)} for f in ("REGEXP_COUNT", "REGEXP_SUBSTR", "REGEXP_INSTR", "SPLIT")},
+    "REGEXP_EXTRACT_ALL": {2: calls.regexp_extract, 3: calls.regexp_extract},
+    **{f: {1: calls.no_arrays(f)} for f in ("LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH", "LEN")},
+    "CONTAINS": {2: calls.no_arrays("CONTAINS")},
+    "HEX": {1: calls.hexadecimal},
+    "SHA2": {2: calls.sha2},
+    "SPACE": {1: calls.space},
+    "SUBSTRING_INDEX": {3: calls.with_integers("SUBSTRING_INDEX", 2)},
+    "PARSE_URL": {2: calls.url_part, 3: calls.url_part},
+    "MAKE_DATE": {3: calls.with_integers("MAKE_DATE", 0, 1, 2)},
+    "MAKE_TIMESTAMP": {6: calls.with_integers("MAKE_TIMESTAMP", 0, 1, 2, 3, 4)},
+    "NEXT_DAY": {2: calls.next_day},
+    "UNIX_DATE": {1: calls.cast("DATE", "UNIX_DATE")},
+    "MONTHS_BETWEEN": {2: calls.months_between},
+    **{f: {2: calls.in_zone(f)} for f in ("FROM_UTC_TIMESTAMP", "TO_UTC_TIMESTAMP")},
     "DATE_TRUNC": {2: calls.date_trunc},
     "TRUNC": {2: calls.trunc},
     "TO_DATE": {1: calls.cast("DATE"), 2: calls.formatted("TO_DATE")},
     "TO_TIMESTAMP": {1: calls.cast("TIMESTAMP"), 2: calls.formatted("TO_TIMESTAMP")},
     "DATE_FORMAT": {2: calls.formatted("DATE_FORMAT")},
     "DATE_ADD": {2: calls.shifted("DATE_ADD")},
+    "DATEADD": {2: calls.shifted("DATE_ADD"), 3: calls.unit_sum},
     "DATE_SUB": {2: calls.shifted("DATE_SUB")},
     "ADD_MONTHS": {2: calls.shifted("ADD_MONTHS")},
     "TIMESTAMPDIFF": {3: calls.unit_difference},
     "TIMESTAMPADD": {3: calls.unit_sum},
     **NESTED,
+    **ARRAYS,
+    **JSON,
 }
 _TEMPLATES = {**SAFE, **FALLIBLE}
 # Templates that no function of Spark's has the name of.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from thalweg.expr.nested import is_nested
 from thalweg.expr.types import INTEGERS, is_numeric
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
@@ -41,7 +42,7 @@ def fits(text: str, type_: str) -> bool:
         return bool(_NUMBER.fullmatch(text))
     if type_ == "BOOLEAN":
         return text.lower() in ("true", "false")
-    return type_ != "INTERVAL"
+    return type_ != "INTERVAL" and not is_nested(type_)
 
 
 def _is_date(text: str) -> bool:

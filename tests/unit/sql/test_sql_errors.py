@@ -165,7 +165,7 @@ BAD = [
     (f"SELECT (auction, 1) FROM bid {W}", "a tuple is not supported", "(auction, 1)", None),
     (f"SELECT :p FROM bid {W}", "a parameter is not supported", ":p", None),
     (f"SELECT MIN(at) AT TIME ZONE 'UTC' FROM bid {W}", "AT TIME ZONE is not supported", "MIN(at) AT TIME ZONE 'UTC'", None),
-    (f"SELECT MIN(transform(x, y -> y)) FROM bid {W}", "unknown function transform", "transform(x, y -> y)", None),
+    (f"SELECT MIN(transform(x, y -> y)) FROM bid {W}", "transform takes an ARRAY here, not DOUBLE", "x", None),
     # syntax
     ("SELECT auction frm bid", "unexpected bid", "bid", "did you mean FROM instead of frm?"),
     (f"SELECT auction FROM bid WHERE (price > 3 {W}", "expected ), not GROUP BY", "GROUP BY", None),

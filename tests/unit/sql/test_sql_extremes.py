@@ -16,6 +16,7 @@ from sql_support import infer
 from thalweg.engine.kernel.connection import connection, renew
 from thalweg.errors import SqlError
 from thalweg.model.stream import Column, Stream
+from thalweg.sql.array_values import ARRAYS
 from thalweg.sql.binder import bind
 from thalweg.sql.functions import FUNCTIONS as TABLED
 from thalweg.sql.statements import parse_select
@@ -49,6 +50,14 @@ VALUES = {
         "'294247-01-10 04:00:54.775806'",
         "'1969-12-31 23:59:59.999999'",
         "'2024-02-29'",
+    ),
+    "json": (
+        "VARCHAR",
+        '\'{"a": 1e999, "b": [null, {}], "": {}}\'',
+        "'[1e400]'",
+        '\'{"a": "x\'',
+        "'null'",
+        '\'{"a": 1, "a": [2]}\'',
     ),
 }
 HOLDING = {
@@ -87,6 +96,27 @@ NESTED = set(re.findall(r"`([A-Z0-9_]+)`", TABLE[TABLE.index("| nested |") : TAB
 FIRST = {
     "DATE_TRUNC": "'{}'", "DATE_PART": "'{}'", "DATEPART": "'{}'", "TIMESTAMPADD": "{}", "TIMESTAMPDIFF": "{}",
 }  # fmt: skip
+OWN = {
+    "GREATEST": ("{}(lists, 'a')",), "COALESCE": ("{}(entries, 'a')", "{}(numbers, lists)"), "CONTAINS": ("{}(texts, 'a')", "{}(t, 'a')"),
+    "LENGTH": ("{}(texts)", "{}(t)"),
+    "ELEMENT_AT": ("{}(texts, i)", "{}(entries, t)"), "TRY_ELEMENT_AT": ("{}(numbers, i)",), "GET": ("{}(texts, i)", "{}(lists, b)"),
+    "MAP_CONTAINS_KEY": ("{}(entries, t)",), "NAMED_STRUCT": ("{}('a', numbers, 'b', x)",), "MAP": ("{}(t, x, 'b', 1)",),
+    "ARRAY_POSITION": ("{}(numbers, b)", "{}(texts, t)"), "SLICE": ("{}(numbers, i, b)", "{}(texts, b, i)", "{}(lists, tiny, tiny)"),
+    "MAP_FROM_ARRAYS": ("{}(texts, numbers)", "{}(numbers, lists)"), "SORT_ARRAY": ("{}(numbers, FALSE)", "{}(lists, TRUE)"),
+    "TRANSFORM": ("{}(numbers, x -> x * b)", "{}(lists, (x, i) -> x[i])", "{}(texts, x -> CAST(x AS DATE))"),
+    "FILTER": ("{}(numbers, x -> x / b > 1)", "{}(texts, x -> x RLIKE t)"), "EXISTS": ("{}(numbers, x -> x + 1 > b)", "{}(texts, x -> t LIKE x)"),
+    "FORALL": ("{}(numbers, x -> x - 1 < b)",), "AGGREGATE": ("{}(numbers, b, (s, x) -> s * x)",), "REDUCE": ("{}(numbers, 1, (s, x) -> s + x)",),
+    "GET_JSON_OBJECT": ("{}(json, '$.a')", "{}(json, '$[0]')", "{}(t, '$.b[1]')"),
+    "FROM_JSON": ("{}(json, 'a INT, b ARRAY<STRING>')", "{}(json, 'ARRAY<DOUBLE>')", "{}(t, 'MAP<STRING, DECIMAL(5,2)>')",
+      "{}(json, 'a FLOAT')"),
+    "TO_JSON": ("{}(numbers)", "{}(entries)", "{}(STRUCT(x, f, at, day, t, huge, lists))"),
+    "PARSE_URL": ("{}(t, 'HOST')", "{}(json, 'QUERY', '(a')"), "SHA2": ("{}(t, 256)",), 
+    "NEXT_DAY": ("{}(day, 'MON')", "{}(at, 'SU')"),
+    "SUBSTRING_INDEX": ("{}(t, 'a', i)", "{}(t, t, b)", "{}(t, '', tiny)"),
+    "FROM_UTC_TIMESTAMP": ("{}(at, 'Europe/Berlin')",), "TO_UTC_TIMESTAMP": ("{}(at, 'America/New_York')",),
+    "MAKE_TIMESTAMP": ("{}(i, tiny, tiny, tiny, tiny, x)", "{}(b, 1, 1, 1, 1, huge)", "{}(i, 1, 1, 23, 59, 60)"),
+}  # fmt: skip
+"""Calls of what takes other than columns, or only some of them."""
 UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 OPERATORS = (
     "{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} % {}", "{} DIV {}", "{} & {}", "{} | {}", "{} ^ {}", "{} || {}",
@@ -100,7 +130,8 @@ OPERATORS = (
 
 def calls(function: str) -> Iterator[list[str]]:
     """Calls with one, two and three columns, or a few constants in their place."""
-    columns = [*HOLDING, "b", "t"] if function in NESTED else list(VALUES)
+    columns = [*HOLDING, "b", "t"] if function in {*NESTED, *ARRAYS} else list(VALUES)
+    yield [form.format(function) for form in OWN.get(function, ())]
     yield [f"{function}()"] if 0 in TABLED.get(function, {}) else []
     if function in FIRST:
         given = [FIRST[function].format(u) for u in UNITS]
@@ -117,7 +148,7 @@ def calls(function: str) -> Iterator[list[str]]:
     yield [f"{function}(t, {b}, 'a')" for b in ("t", "'('", "'a*'") if 3 in arities]
     yield [
         f"{function}({a}, {b}, {c})"
-        for a, b, c in product(["t", "b", "day", "ok"], columns, [*columns, "'a'"])
+        for a, b, c in product(["t", "b", "day", "ok", "i"], columns, [*columns, "'a'"])
         if 3 in arities
     ]
 
@@ -125,11 +156,11 @@ def calls(function: str) -> Iterator[list[str]]:
 def written(expression: str) -> str | None:
     """The engine's SQL, if the expression is one at all."""
     try:
-        query = bind(parse_select(f"SELECT MIN({expression}) AS m FROM s GROUP BY TUMBLE '1 minute'"),
+        query = bind(parse_select(f"SELECT {expression} AS m FROM s"),
                      name="q", into=None, streams={"s": STREAM}, infer=infer)  # fmt: skip
     except SqlError:
         return None
-    return query.calls[0].args[0].sql
+    return query.outputs[0].expr.renamed(lambda name: name.removeprefix("s.")).sql
 
 
 def failures(expressions: list[tuple[str, str]]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from thalweg.compile.lifts import cells_table, lift_sql, lookup_of, set_columns
+from thalweg.compile.roll_up import roll_up_sql
 from thalweg.compile.windows import EmissionStep, WindowCrew, bundled, emission_steps, inline, window_crews
 from thalweg.connectors.shared import Part
 from thalweg.engine.task import Task
@@ -52,8 +53,17 @@ class Compiled:
 
     @cached_property
     def lifts(self) -> dict[str, str]:
-        """By fragment, what makes it of rows."""
-        return {f.id: lift_sql(f, with_sets=f.static) for f in self.plan.fragments}
+        """By fragment, what makes it of rows, or of what others are made of them."""
+        fine = {f.id: f for f in self.plan.fragments}
+        return {
+            f.id: roll_up_sql(fine[f.rolled], f) if f.rolled else lift_sql(f, with_sets=f.static)
+            for f in self.plan.fragments
+        }
+
+    @cached_property
+    def rolled_from(self) -> frozenset[str]:
+        """The fragments that others are made of."""
+        return frozenset(f.rolled for f in self.plan.fragments)
 
     @cached_property
     def emissions(self) -> dict[int, EmissionStep]:
@@ -82,9 +92,9 @@ class Compiled:
 
     @cached_property
     def lifted(self) -> dict[str, list[Fragment]]:
-        """The fragments of a stream."""
+        """The fragments of a stream, each after the one that it is made of."""
         found: dict[str, list[Fragment]] = {}
-        for fragment in self.plan.fragments:
+        for fragment in sorted(self.plan.fragments, key=lambda f: (bool(f.rolled), -len(f.columns))):
             if not fragment.static:
                 found.setdefault(fragment.source, []).append(fragment)
         return found

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.compile.lifts import heavy_sql, statistics_sql
+from thalweg.compile.roll_up import rolled_table
 from thalweg.compile.unions import united_sql
 from thalweg.connectors.base import sink_at
 from thalweg.connectors.inbox import check_left
@@ -188,7 +189,7 @@ class StreamIngest:
         if (
             self.task.scan == "table"
             or self.stream.format != "parquet"
-            or len(self.fragments) + len(self.plan.united.get(self.stream.name, ())) > 1
+            or sum(not f.rolled for f in self.fragments) + len(self.plan.united.get(self.stream.name, ())) > 1
             or self._is_apart(paths)
         ):
             if sets := self.plan.sets(self.stream.name):
@@ -212,7 +213,7 @@ class StreamIngest:
     def _scan_united(self, union: str, rows: str, fragments: Sequence[Fragment]) -> int:
         """Rows of a union in the place of the stream's; how many, where that is asked."""
         sets = self.plan.sets(union)
-        if len(fragments) > 1 or sets:
+        if sum(not f.rolled for f in fragments) > 1 or sets:
             run(
                 f"CREATE OR REPLACE TEMP TABLE united AS SELECT {', '.join(['*', *([sets] if sets else [])])} FROM ({rows})"
             )
@@ -278,16 +279,19 @@ class StreamIngest:
         """Every fragment of the rows that are scanned: the stream's, or those of a union."""
         for name, table in self.plan.cells.get(stream, {}).items():
             keep(name, table)
-        for fragment in self.plan.lifted.get(stream, ()):
-            with blaming(self.plan.plan.queries_of(fragment.id)):
-                self._lift(fragment, rows)
+        with Tables() as made:
+            for fragment in self.plan.lifted.get(stream, ()):
+                with blaming(self.plan.plan.queries_of(fragment.id)):
+                    self._lift(fragment, rows, made)
 
-    def _lift(self, fragment: Fragment, rows: int) -> None:
+    def _lift(self, fragment: Fragment, rows: int, made: Tables) -> None:
+        """What is made for a fragment: of the rows, or of what was made for another one, which stays at hand for those that need it."""
         started = time.perf_counter()
         lift, partitions = self.lifts[fragment.id], self.task.partitions
-        table = query(
-            f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", {"frontier": self.frontier}
-        )
+        given = {} if fragment.rolled else {"frontier": self.frontier}
+        table = query(f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", given)
+        if fragment.id in self.plan.rolled_from:
+            made.offer(rolled_table(fragment.id), table)
         if fragment.early and not fragment.window.session:
             self.facts.made[fragment.id] = Made(table.num_rows, len(pc.unique(table.column("slot"))))
         self.sender.table(fragment.id, table, fragment.cut.copies(partitions), fragment.split)
