@@ -89,6 +89,9 @@ bench-joins: setup  ## joins: every plan against the papers and native Spark (--
 bench-sharing: setup  ## many queries: groups by cost against every query alone and native Spark (--quick --parts joins for minutes)
 	$(BIN)/python -m benchmarks.sharing $(ARGS)
 
+bench-nexmark: setup  ## Nexmark's queries alone and together, against native Spark (--quick for minutes)
+	$(BIN)/python -m benchmarks.nexmark $(ARGS)
+
 bench-adhoc: setup  ## queries come and go while rows arrive: latencies, rows a second, what each component brings (--quick --ways 2 for minutes)
 	$(BIN)/python -m benchmarks.adhoc_scenarios $(ARGS)
 
@@ -106,4 +109,4 @@ bench-commits: setup  ## what manifests and flushing cost
 
 bench: bench-windows bench-factor-windows bench-joins  ## all three, for hours
 
-.PHONY: help setup java demo console browser chromium picture test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-adhoc bench-changes bench-hot bench-many bench-commits bench-push
+.PHONY: help setup java demo console browser chromium picture test lint check unit soak steady golden format bench bench-windows bench-factor-windows bench-joins bench-sharing bench-nexmark bench-adhoc bench-changes bench-hot bench-many bench-commits bench-push

@@ -130,6 +130,8 @@ def _plain(text: str, type_: str, time: str, date: str) -> str:
 
 
 def alike(one: Any, other: Any) -> bool:
+    if hasattr(other, "asDict"):
+        return bool(one == other.asDict())
     if (
         not isinstance(one, int | float | Decimal)
         or not isinstance(other, int | float | Decimal)

@@ -85,6 +85,11 @@ class Remembering:
         return found
 
     @property
+    def rolling(self) -> str:
+        """As the planner says."""
+        return self.planner.rolling
+
+    @property
     def partitions(self) -> int:
         """How many parts of the work are done at the same time."""
         return self.planner.partitions

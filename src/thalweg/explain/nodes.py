@@ -19,7 +19,7 @@ from thalweg.optimizer.cost.steps import StepEstimate, estimates
 from thalweg.optimizer.forest import Forest
 from thalweg.optimizer.planner import WindowPlanner, step_of
 from thalweg.optimizer.pool_costs import join_statistics
-from thalweg.optimizer.roll_ups import made_rows, taken_rows
+from thalweg.optimizer.roll_ups import made_rows, rolled_estimate, taken_rows
 from thalweg.optimizer.traits import Traits
 from thalweg.plan.groups import Group
 from thalweg.plan.nodes import Derived, Fragment, Join, Plan
@@ -130,5 +130,7 @@ def window_estimates(
     for tree in trees.values():
         forest = Forest(tuple(step_of(plan, n) for n in tree))
         expected = estimates(forest, traits, planner.statistics(group), window_constants())
-        found |= {n.id: e for n, e in zip(tree, expected, strict=True)}
+        for n, estimate in zip(tree, expected, strict=True):
+            fine = n.rolled if isinstance(n, Fragment) else ""
+            found[n.id] = rolled_estimate(estimate, plan.fragment(fine), planner.known) if fine else estimate
     return found

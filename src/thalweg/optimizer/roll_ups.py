@@ -7,7 +7,7 @@ from dataclasses import replace
 from thalweg.compile.roll_up import rolls_up
 from thalweg.model.windows import SECOND
 from thalweg.optimizer.cost.calibration import Constants
-from thalweg.optimizer.cost.steps import distinct_keys
+from thalweg.optimizer.cost.steps import StepEstimate, distinct_keys
 from thalweg.plan.nodes import Fragment, Plan
 from thalweg.statistics.known import Known
 from thalweg.statistics.records import WindowStatistics
@@ -49,6 +49,13 @@ def pays(rows: float, coarse: Fragment, known: Known) -> bool:
     keeps are moved once more for nothing."""
     constants = Constants()
     return not coarse.holistic and constants.combine * rows < constants.row * taken_rows(coarse, known)
+
+
+def rolled_estimate(estimate: StepEstimate, fine: Fragment, known: Known) -> StepEstimate:
+    """What a step that would read rows is expected to do where it begins with what was made of them."""
+    constants, rows = Constants(), made_rows(fine, known)
+    cost = estimate.cost - constants.row * estimate.rows_in + constants.combine * rows
+    return replace(estimate, rows_in=rows, cost=max(cost, 0.0))
 
 
 def _statistics(fragment: Fragment, known: Known) -> WindowStatistics:

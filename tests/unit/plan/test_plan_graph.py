@@ -108,6 +108,7 @@ def test_the_stages_of_planning_have_names_and_reasons_of_order() -> None:
         "prune",
         "sets",
         "sub-joins",
+        "roll-ups",
         "split",
     ]
 

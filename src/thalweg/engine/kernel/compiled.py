@@ -54,16 +54,23 @@ class Compiled:
     @cached_property
     def lifts(self) -> dict[str, str]:
         """By fragment, what makes it of rows, or of what others are made of them."""
-        fine = {f.id: f for f in self.plan.fragments}
         return {
-            f.id: roll_up_sql(fine[f.rolled], f) if f.rolled else lift_sql(f, with_sets=f.static)
+            f.id: roll_up_sql(self.rolled[f.id], f)
+            if f.id in self.rolled
+            else lift_sql(f, with_sets=f.static)
             for f in self.plan.fragments
         }
 
     @cached_property
+    def rolled(self) -> dict[str, Fragment]:
+        """What fragments are made of that are not made of rows; a part of a plan may have one without it."""
+        fine = {f.id: f for f in self.plan.fragments}
+        return {f.id: fine[f.rolled] for f in self.plan.fragments if f.rolled in fine}
+
+    @cached_property
     def rolled_from(self) -> frozenset[str]:
         """The fragments that others are made of."""
-        return frozenset(f.rolled for f in self.plan.fragments)
+        return frozenset(f.id for f in self.rolled.values())
 
     @cached_property
     def emissions(self) -> dict[int, EmissionStep]:
@@ -94,7 +101,7 @@ class Compiled:
     def lifted(self) -> dict[str, list[Fragment]]:
         """The fragments of a stream, each after the one that it is made of."""
         found: dict[str, list[Fragment]] = {}
-        for fragment in sorted(self.plan.fragments, key=lambda f: (bool(f.rolled), -len(f.columns))):
+        for fragment in sorted(self.plan.fragments, key=lambda f: (f.id in self.rolled, -len(f.columns))):
             if not fragment.static:
                 found.setdefault(fragment.source, []).append(fragment)
         return found

@@ -189,7 +189,9 @@ class StreamIngest:
         if (
             self.task.scan == "table"
             or self.stream.format != "parquet"
-            or sum(not f.rolled for f in self.fragments) + len(self.plan.united.get(self.stream.name, ())) > 1
+            or sum(f.id not in self.plan.rolled for f in self.fragments)
+            + len(self.plan.united.get(self.stream.name, ()))
+            > 1
             or self._is_apart(paths)
         ):
             if sets := self.plan.sets(self.stream.name):
@@ -213,7 +215,7 @@ class StreamIngest:
     def _scan_united(self, union: str, rows: str, fragments: Sequence[Fragment]) -> int:
         """Rows of a union in the place of the stream's; how many, where that is asked."""
         sets = self.plan.sets(union)
-        if sum(not f.rolled for f in fragments) > 1 or sets:
+        if sum(f.id not in self.plan.rolled for f in fragments) > 1 or sets:
             run(
                 f"CREATE OR REPLACE TEMP TABLE united AS SELECT {', '.join(['*', *([sets] if sets else [])])} FROM ({rows})"
             )
@@ -288,7 +290,7 @@ class StreamIngest:
         """What is made for a fragment: of the rows, or of what was made for another one, which stays at hand for those that need it."""
         started = time.perf_counter()
         lift, partitions = self.lifts[fragment.id], self.task.partitions
-        given = {} if fragment.rolled else {"frontier": self.frontier}
+        given = {} if fragment.id in self.plan.rolled else {"frontier": self.frontier}
         table = query(f"SELECT *, {fragment.cut.sql(partitions)} AS p FROM ({lift})", given)
         if fragment.id in self.plan.rolled_from:
             made.offer(rolled_table(fragment.id), table)
