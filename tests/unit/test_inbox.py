@@ -13,6 +13,7 @@ import pytest
 
 from thalweg.connectors.inbox import Inbox, check_left
 from thalweg.errors import StateError, UsageError
+from thalweg.testing.local import LocalSession
 
 
 def table(value: int) -> pa.Table:
@@ -75,6 +76,55 @@ def test_a_table_that_was_changed_where_it_lies_is_refused(tmp_path: Path) -> No
         path.write_bytes(data)
         with pytest.raises(StateError, match=f"{path.name}: damaged"):
             check_left([str(path)])
+
+
+class Tabular:
+    """A table of another library, which hands over Arrow."""
+
+    columns = ("v",)
+
+    def __init__(self, value: int) -> None:
+        self._made = table(value)
+
+    def __arrow_c_stream__(self, schema: object = None) -> object:
+        return self._made.__arrow_c_stream__(schema)
+
+
+def test_tables_of_any_kind_are_taken(tmp_path: Path) -> None:
+    given = [table(0), table(1).to_batches()[0], Tabular(2), ("name", Tabular(3))]
+    assert filled(tmp_path, given) == [0, 1, 2, 3]
+
+
+def test_the_first_table_tells_the_columns_and_stays_the_first(tmp_path: Path) -> None:
+    inbox = Inbox(tmp_path, map(table, range(3)))
+    assert inbox.columns() == "`v` BIGINT"
+    inbox.fill(whole=True)
+    assert len(list(tmp_path.glob("*.parquet"))) == 3
+    assert Inbox(tmp_path, []).columns() is None  # the files that are there tell them
+    assert Inbox(tmp_path / "other", iter(())).columns() is None
+
+
+@pytest.mark.parametrize("kind", ["table", "batch", "tabular", "iterable", "pandas"])
+def test_a_session_takes_tables_without_columns(kind: str, tmp_path: Path) -> None:
+    rows = pa.table({"k": [1, 2], "at": pa.array([0, 5_000_000], pa.timestamp("us"))})
+    made = {"table": rows, "batch": rows.to_batches()[0], "iterable": iter([rows])}
+    source = made.get(kind)
+    if kind == "pandas":
+        pytest.importorskip("pandas")
+        source = rows.to_pandas()
+    if source is None:
+        source = Tabular(0)
+        source._made = rows
+    with LocalSession(tmp_path / "run") as session:
+        stream = session.stream("s", source, time="at")
+        assert {c.name: c.type for c in stream.columns} == {"k": "BIGINT", "at": "TIMESTAMP"}
+        session.query("SELECT k, COUNT(*) AS n FROM s GROUP BY k, TUMBLE '1 second'", name="q")
+        assert session.explain().text
+
+
+def test_no_table_and_no_columns_is_told(tmp_path: Path) -> None:
+    with LocalSession(tmp_path / "run") as session, pytest.raises(UsageError, match="columns are not known"):
+        session.stream("s", iter(()), time="at")
 
 
 def test_files_of_others_are_not_looked_at(tmp_path: Path) -> None:

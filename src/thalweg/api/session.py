@@ -108,12 +108,12 @@ class Session:
         columns: str | None = None,
         **options: Any,
     ) -> Stream:
-        """Declare a stream from a directory, a Spark streaming DataFrame, or an iterable of Arrow tables.
+        """Declare a stream from a directory, a Spark streaming DataFrame, or tables of Arrow or pandas, one or an iterable of them.
 
-        Of an iterable that is given again when the session is opened again, what was taken before is passed over: by its place, or by its
-        name where pairs (name, table) are given, as an iterable does that begins with new rows.
-        `columns` is `"auction BIGINT, price BIGINT, at TIMESTAMP"`; a DataFrame brings its own, Parquet files too; `computed` are more, as in
-        `"at AS TIMESTAMP_MILLIS(ms)"`.
+        Of an iterable that is given again when the session is opened again, what was taken before is passed over: by its place, or by
+        its name where pairs (name, table) are given, as an iterable does that begins with new rows.
+        `columns` is `"auction BIGINT, price BIGINT, at TIMESTAMP"`; a DataFrame brings its own, Parquet files and tables too (of an
+        iterable the first one, which is waited for); `computed` are more, as in `"at AS TIMESTAMP_MILLIS(ms)"`.
         Options are those of CREATE STREAM: format, files_per_batch, late_rows, bad_rows, on_bad_file, idle_timeout, rate, ...; `distinct`
         may be a dict, `{"auction": 1000}`.
         """

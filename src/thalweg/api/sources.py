@@ -1,4 +1,4 @@
-"""What a stream may be read from in Python: a path, a streaming DataFrame, an iterable of Arrow tables. One function for each."""
+"""What a stream may be read from in Python: a path, a streaming DataFrame, tables of Arrow or pandas. One function for each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thalweg.api.declaring import absolute, frame_stream_of, stream_of
 from thalweg.connectors.base import Source
 from thalweg.connectors.dataframe import FrameSource
 from thalweg.connectors.files import FileSource
-from thalweg.connectors.inbox import Inbox, InboxSource
+from thalweg.connectors.inbox import Inbox, InboxSource, is_table
 from thalweg.connectors.pushed import PushedSource
 from thalweg.errors import UsageError
 from thalweg.expr.python import Function
@@ -36,7 +36,7 @@ def source_of(given: Given) -> Source:
     for is_kind, made in KINDS:
         if is_kind(given.source):
             return made(given)
-    hint = "give a path, a streaming DataFrame, or an iterable of Arrow tables"
+    hint = "give a path, a streaming DataFrame, an Arrow table, a pandas DataFrame, or an iterable of these tables"
     raise UsageError(f"stream {given.name}: can't read from {type(given.source).__name__}", hint)
 
 
@@ -78,13 +78,17 @@ def _frame(given: Given) -> Source:
     )
 
 
+def _table(given: Given) -> Source:
+    return _tables(replace(given, source=[given.source]))
+
+
 def _tables(given: Given) -> Source:
+    """Tables bring their columns where none are declared: those of the first one, which is waited for."""
     inbox = Inbox(given.inboxes / given.name, given.source)
+    columns = given.columns if given.columns is not None else inbox.columns()
     options = {"files_per_batch": 1, "on_bad_file": "stop", **given.options}
     return InboxSource(
-        _placed(
-            stream_of(given.name, given.columns, path=str(inbox.path), functions=given.functions, **options)
-        ),
+        _placed(stream_of(given.name, columns, path=str(inbox.path), functions=given.functions, **options)),
         inbox,
     )
 
@@ -92,5 +96,6 @@ def _tables(given: Given) -> Source:
 KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Given], Source]], ...] = (
     (lambda source: isinstance(source, str | Path), _files),
     (lambda source: hasattr(source, "isStreaming"), _frame),
+    (is_table, _table),
     (lambda source: isinstance(source, Iterable), _tables),
 )

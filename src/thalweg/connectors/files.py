@@ -198,6 +198,11 @@ def parquet_columns(path: str, name: str) -> str:
         raise UsageError(
             f"{found[0]}: its columns can't be read", "give columns=..., or repair or remove the file"
         ) from e
+    return schema_columns(schema)
+
+
+def schema_columns(schema: pa.Schema) -> str:
+    """The columns of Arrow tables as a declaration."""
     return ", ".join(f"`{f.name}` {_declared(f.name, f.type)}" for f in schema)
 
 

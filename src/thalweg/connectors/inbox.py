@@ -10,23 +10,24 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from thalweg.connectors.files import FileSource
+from thalweg.connectors.files import FileSource, schema_columns
 from thalweg.errors import UsageError
 from thalweg.model.stream import Stream
 from thalweg.state.checks import crc, damaged
 from thalweg.state.local import disk_problem, flush, write_file
 from thalweg.state.manifest import Consumed
 
-HINT = "give pa.table(...), or pairs of a name and a table"
+HINT = "give pa.table(...), a pandas DataFrame, or pairs of a name and one of them"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ class Inbox:
     """Takes tables from an iterable and leaves them as Parquet files where the stream reads them."""
 
     def __init__(self, path: Path, tables: Iterable[Any]) -> None:
-        self.path, self._tables = path, iter(tables)
+        self.path = path
+        self._tables: Iterator[Any] = iter(tables)
         self._lock = threading.Lock()
         self.error: Exception | None = None
         path.mkdir(parents=True, exist_ok=True)
@@ -75,6 +77,16 @@ class Inbox:
         self._next = 1 + max((number for number, _ in taken), default=-1)
         self._names = {name for _, name in taken if name}
         self._passed = sum(not name for _, name in taken)
+
+    def columns(self) -> str | None:
+        """The columns of the first table, as a declaration; None where that is a file already, or there is none. It stays the first."""
+        if next(self.path.glob("*.parquet"), None) is not None:
+            return None
+        first = next(self._tables, None)
+        if first is None:
+            return None
+        self._tables = chain([first], self._tables)
+        return schema_columns(self._named(first)[1].schema)
 
     def fill(self, whole: bool) -> None:
         """Write all tables now, or from a background thread as they come; what goes wrong there is kept as `error`."""
@@ -96,16 +108,20 @@ class Inbox:
 
     def _take(self, given: Any) -> None:
         """Add a table that was not taken before."""
-        name, table = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
-        if not isinstance(table, pa.Table):
-            raise UsageError(
-                f"stream {self.path.name}: got {type(table).__name__} instead of an Arrow table", HINT
-            )
+        name, table = self._named(given)
         mark = "" if name is None else sha256(str(name).encode()).hexdigest()[:32]
         if not mark and self._passed:
             self._passed -= 1
         elif mark not in self._names:
             self._put(table, mark)
+
+    def _named(self, given: Any) -> tuple[Any, pa.Table]:
+        """A table as Arrow has it, and the name that it was given, if any."""
+        name, value = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
+        if not is_table(value):
+            what = f"stream {self.path.name}: got {type(value).__name__} instead of an Arrow table"
+            raise UsageError(what, HINT)
+        return name, _arrow(value)
 
     def _put(self, table: pa.Table, mark: str) -> None:
         """Write a file; it is the newest."""
@@ -114,6 +130,22 @@ class Inbox:
         leave(self.path, place, table, newest)
         self._next += 1
         self._names |= {mark} - {""}
+
+
+def is_table(value: Any) -> bool:
+    """Whether a value is a table, of Arrow, pandas, Polars or others that hand over Arrow."""
+    return isinstance(value, pa.Table | pa.RecordBatch) or (
+        hasattr(value, "columns") and hasattr(value, "__arrow_c_stream__")
+    )
+
+
+def _arrow(value: Any) -> pa.Table:
+    """A table as Arrow's; the index of a pandas DataFrame is no column."""
+    if isinstance(value, pa.Table):
+        return value
+    if isinstance(value, pa.RecordBatch):
+        return pa.Table.from_batches([value])
+    return pa.Table.from_pandas(value, preserve_index=False) if hasattr(value, "iloc") else pa.table(value)
 
 
 def leave(folder: Path, place: str, table: pa.Table, newest: int, durable: bool = True) -> Path:
