@@ -27,7 +27,8 @@ def main() -> None:
     """A line for each workload and spread of keys."""
     for spread, sizes in SPREADS.items():
         with tempfile.TemporaryDirectory() as folder:
-            files = [_file(Path(folder) / f"{n}.parquet", n, sizes) for n in range(BATCHES)]
+            (rows := Path(folder) / "rows").mkdir()
+            files = [_file(rows / f"{n}.parquet", n, sizes) for n in range(BATCHES)]
             for name, queries in WORKLOADS.items():
                 best = dict.fromkeys(("off", "best", "all"), 1000000000.0)
                 found = {}
