@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from thalweg.expr.nested import spark_type
 from thalweg.expr.nodes import NULL, TRUE, Column, Expr, is_constant
 from thalweg.expr.types import is_integer, is_numeric
 from thalweg.expr.typing import Typing
@@ -272,14 +273,18 @@ def _argument(builder: Builder, node: exp.Expr, call: CallSyntax, function: Aggr
     type_ = tree.type
     if function.numeric and not is_numeric(type_):
         raise builder.source.at(
-            node, f"{call.name} takes numbers, not {type_}", "CAST the argument to a number"
+            node, f"{call.name} takes numbers, not {spark_type(type_)}", "CAST the argument to a number"
         )
     if function.name.startswith("BOOL_") and type_ != "BOOLEAN":
         raise builder.source.at(
-            node, f"{call.name} takes a condition, not {type_}", "compare the argument with something"
+            node,
+            f"{call.name} takes a condition, not {spark_type(type_)}",
+            "compare the argument with something",
         )
     if function.name.startswith("BIT_") and not is_integer(type_):
-        raise builder.source.at(node, f"{call.name} takes whole numbers, not {type_}", "CAST it to BIGINT")
+        raise builder.source.at(
+            node, f"{call.name} takes whole numbers, not {spark_type(type_)}", "CAST it to BIGINT"
+        )
     return tree
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from thalweg.errors import SqlError
 from thalweg.expr.calls import OF_NUMBERS, OF_SPANS, OF_TIMES
+from thalweg.expr.nested import spark_type
 from thalweg.expr.nodes import NULL, Cast, Expr, Literal, is_text
 from thalweg.expr.types import family
 from thalweg.expr.typing import InferenceError, Typing
@@ -145,7 +146,9 @@ class Builder:
         """An expression that must be boolean."""
         tree = self.tree(node)
         if tree.type not in ("BOOLEAN", NULL):
-            raise self.source.at(node, f"expected a condition, not {tree.type}", "compare it with something")
+            raise self.source.at(
+                node, f"expected a condition, not {spark_type(tree.type)}", "compare it with something"
+            )
         return tree
 
     def alike(self, nodes: Sequence[exp.Expr], what: str) -> tuple[Expr, ...]:
@@ -156,7 +159,9 @@ class Builder:
         for node, tree in plain[1:]:
             if family(tree.type) != family(plain[0][1].type):
                 raise self.source.at(
-                    node, f"can't {what} {plain[0][1].type} with {tree.type}", "CAST one of them"
+                    node,
+                    f"can't {what} {spark_type(plain[0][1].type)} with {spark_type(tree.type)}",
+                    "CAST one of them",
                 )
         return tuple(self._of_type(n, t, plain[0][1].type) if plain and is_text(t) else t for n, t in built)
 
@@ -164,7 +169,7 @@ class Builder:
         assert isinstance(text, Literal) and text.value is not None
         if not literals.fits(text.value, type_):
             raise self.source.at(
-                node, f"{self.source.written(node)} is no {type_}", "write a literal of that type"
+                node, f"{self.source.written(node)} is no {spark_type(type_)}", "write a literal of that type"
             )
         return Literal(text.value, type_) if type_ in ("DATE", "TIMESTAMP") else text
 

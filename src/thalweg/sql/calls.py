@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 from sqlglot import exp
 
 from thalweg.expr.calls import DAYS
-from thalweg.expr.nested import is_nested
+from thalweg.expr.nested import is_nested, spark_type
 from thalweg.expr.nodes import Call, Expr, Literal, is_text
 from thalweg.expr.normal import compared
 from thalweg.expr.text_calls import URL_PARTS
@@ -231,7 +231,9 @@ def need_integer(call: CallNode, index: int) -> None:
     type_ = call.builder.type(call.args[index])
     if not is_integer(type_):
         raise call.builder.source.at(
-            call.args[index], f"{call.name} takes a whole number here, not {type_}", "CAST it to INT"
+            call.args[index],
+            f"{call.name} takes a whole number here, not {spark_type(type_)}",
+            "CAST it to INT",
         )
 
 
@@ -300,7 +302,9 @@ def hexadecimal(call: CallNode) -> Expr:
     type_ = call.builder.type(call.args[0])
     if type_ != "VARCHAR" and not is_integer(type_):
         raise call.builder.source.at(
-            call.args[0], f"{call.name} takes a whole number or a text, not {type_}", "CAST it to BIGINT"
+            call.args[0],
+            f"{call.name} takes a whole number or a text, not {spark_type(type_)}",
+            "CAST it to BIGINT",
         )
     return call.of("HEX", call.trees[0] if type_ == "VARCHAR" else call.cast(0, "BIGINT"))
 

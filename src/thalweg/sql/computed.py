@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from thalweg.expr.nested import is_storable
+from thalweg.expr.nested import is_storable, spark_type
 from thalweg.expr.nodes import Column as ColumnExpr
 from thalweg.expr.nodes import Expr
 from thalweg.expr.python import Function
@@ -41,7 +41,7 @@ def _computed(rows: Rows, column: ColumnSyntax, is_time: bool) -> Column:
     if is_time and value.type != "TIMESTAMP":
         hint = "write TIMESTAMP_MILLIS(...), TO_TIMESTAMP(...) or CAST(... AS TIMESTAMP)"
         raise rows.source.at(
-            column.value, f"the time column {column.name} is {value.type}, not TIMESTAMP", hint
+            column.value, f"the time column {column.name} is {spark_type(value.type)}, not TIMESTAMP", hint
         )
     if not is_storable(value.type):
         raise rows.source.at(column.value, f"a column can't be of the type {value.type}", TYPES_HINT)

@@ -273,7 +273,7 @@ def _time_column(text: str, columns: tuple[Column, ...]) -> str:
     column = _column(text, columns)
     if column.type not in ("TIMESTAMP", COMPUTED):
         raise OptionError(
-            f"the time column {column.name} is {column.type}, not TIMESTAMP",
+            f"the time column {column.name} is {spark_type(column.type)}, not TIMESTAMP",
             f"declare it as {column.name} TIMESTAMP",
         )
     return column.name

@@ -136,7 +136,9 @@ def _typed(builder: Builder, node: exp.Expr) -> Expr:
     if not isinstance(this, exp.Literal):
         return converted(builder, this, name)
     if not literals.fits(this.name, name):
-        raise builder.source.at(node, f"'{this.name}' is no {name}", "write a literal of that type")
+        raise builder.source.at(
+            node, f"'{this.name}' is no {spark_type(name)}", "write a literal of that type"
+        )
     return _constant(builder, this, name)
 
 

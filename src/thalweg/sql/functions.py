@@ -7,6 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from thalweg.expr.calls import FALLIBLE, SAFE
+from thalweg.expr.nested import spark_type
 from thalweg.expr.nodes import Expr, Literal
 from thalweg.expr.types import NAMES, is_integer
 from thalweg.sql import calls
@@ -154,7 +155,7 @@ def _substring(builder: Builder, node: exp.Expr) -> Expr:
     for part in (start, length):
         if part is not None and not is_integer(type_ := builder.type(part)):
             raise builder.source.at(
-                part, f"SUBSTRING takes a whole number here, not {type_}", "CAST it to INT"
+                part, f"SUBSTRING takes a whole number here, not {spark_type(type_)}", "CAST it to INT"
             )
     if start is None:
         raise builder.source.at(

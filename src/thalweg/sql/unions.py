@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from thalweg.expr.nested import spark_type
 from thalweg.expr.nodes import NULL, Cast, Column, Expr
 from thalweg.expr.types import together_type
 from thalweg.model.nesting import RESULT_TIME, results_of, united
@@ -123,7 +124,7 @@ def _type(source: Source, nodes: Sequence[exp.Expr], parts: Sequence[_Part], num
             found = type_ if found == NULL else found
             continue
         if (both := together_type(found, type_)) is None:
-            message = f"column {number + 1} of this UNION ALL is {found} and {type_}"
+            message = f"column {number + 1} of this UNION ALL is {spark_type(found)} and {spark_type(type_)}"
             raise source.error(message, _place_of(node, number), "CAST one of them")
         found = both
     return "INTEGER" if found == NULL else found
