@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from thalweg.compile.roll_up import rolls_up
 from thalweg.model.windows import SECOND
-from thalweg.optimizer.cost.calibration import Constants
 from thalweg.optimizer.cost.steps import StepEstimate, distinct_keys
 from thalweg.plan.nodes import Fragment, Plan
+from thalweg.statistics.constants import window_constants
 from thalweg.statistics.known import Known
 from thalweg.statistics.records import WindowStatistics
 
@@ -47,13 +47,13 @@ def taken_rows(fragment: Fragment, known: Known) -> float:
 def pays(rows: float, coarse: Fragment, known: Known) -> bool:
     """Whether so many rows of partial aggregates are combined at less than what the rows cost that they stand for. Values that an aggregate
     keeps are moved once more for nothing."""
-    constants = Constants()
+    constants = window_constants()
     return not coarse.holistic and constants.combine * rows < constants.row * taken_rows(coarse, known)
 
 
 def rolled_estimate(estimate: StepEstimate, fine: Fragment, known: Known) -> StepEstimate:
     """What a step that would read rows is expected to do where it begins with what was made of them."""
-    constants, rows = Constants(), made_rows(fine, known)
+    constants, rows = window_constants(), made_rows(fine, known)
     cost = estimate.cost - constants.row * estimate.rows_in + constants.combine * rows
     return replace(estimate, rows_in=rows, cost=max(cost, 0.0))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -104,14 +105,20 @@ def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean {near}?" if near else f"{otherwise}: {', '.join(names)}" if names else otherwise
 
 
+_DECLARED = {"VARCHAR": "STRING", "STRING_LITERAL": "STRING", "INTEGER": "INT", "INTEGER_LITERAL": "INT"}
+"""Types as they are declared, by the engine's names."""
+_ENGINE_S = re.compile(rf"\b({'|'.join(_DECLARED)})\b")
+
+
 def one_line(error: Exception) -> str:
     """The engine's message without its heading, its listing of candidates and its drawing of the place.
 
     >>> one_line(ValueError("Binder Error: No function matches '+(VARCHAR, INTEGER)'. Add casts.\\n\\tCandidates: ..."))
-    "no function matches '+(VARCHAR, INTEGER)'"
+    "no function matches '+(STRING, INT)'"
     """
     line = (str(error).strip().splitlines() or ["can't be typed"])[0]
     head, colon, rest = line.partition(" Error: ")
     text = rest if colon and head.replace(" ", "").isalpha() else line
     sentence = text.partition(". ")[0]
-    return (sentence[:1].lower() + sentence[1:]).rstrip(".! ")
+    declared = _ENGINE_S.sub(lambda found: _DECLARED[found[0]], sentence)
+    return (declared[:1].lower() + declared[1:]).rstrip(".! ")

@@ -109,7 +109,7 @@ BAD = [
     (f"SELECT MIN(cast(ok AS timestamp)) FROM bid {W}", "can't cast BOOLEAN to TIMESTAMP", "ok", "cast by way of TIMESTAMP"),
     (f"SELECT MIN(cast(x AS uuid)) FROM bid {W}", "type uuid is not supported", "uuid", "use BOOLEAN"),
     (f"SELECT MIN(x::binary) FROM bid {W}", "type BINARY is not supported", "x::binary", "use BOOLEAN"),
-    (f"SELECT MIN(channel + 1) FROM bid {W}", "no function matches the given name and argument types '+(VARCHAR, INTEGER_LITERAL)'", "channel + 1", None),
+    (f"SELECT MIN(channel + 1) FROM bid {W}", "no function matches the given name and argument types '+(STRING, INT)'", "channel + 1", None),
     (f"SELECT MIN(date_trunc('eon', at)) FROM bid {W}", "unknown unit 'eon' of date_trunc", "'eon'", "units are: YEAR"),
     (f"SELECT MIN(extract(eon FROM at)) FROM bid {W}", "unknown field EON", "extract(eon FROM at)", "fields are: YEAR"),
     (f"SELECT MIN(date_format(at, 'QQ')) FROM bid {W}", "QQ in the format 'QQ' is not supported", "'QQ'", None),
