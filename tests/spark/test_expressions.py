@@ -131,7 +131,8 @@ def _plain(text: str, type_: str, time: str, date: str) -> str:
 
 def alike(one: Any, other: Any) -> bool:
     if hasattr(other, "asDict"):
-        return bool(one == other.asDict())
+        its = other.asDict()
+        return one.keys() == its.keys() and all(alike(v, its[k]) for k, v in one.items())
     if (
         not isinstance(one, int | float | Decimal)
         or not isinstance(other, int | float | Decimal)
