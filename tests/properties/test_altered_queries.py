@@ -113,6 +113,17 @@ def test_what_needs_nothing_else_goes_on(old: str, new: str, settings: str, tmp_
     run.session.close()
 
 
+def test_a_query_that_asks_for_fewer_groups_is_explained_as_it_runs(tmp_path: Path) -> None:
+    run = Run(tmp_path, *KEPT[6])
+    (group,) = run.session.explain("q").data["windows"]["groups"]
+    assert [s["id"] for s in group["steps"]] == [f.id for f in run.session.runner.plan.fragments]
+    assert not group["where"] and '"k0" > 1' in run.session.explain("q").verbose
+    run.session.close()
+    run = Run(tmp_path / "joined", *KEPT[9])
+    assert "having a.k <> 2" in str(run.session.explain("q"))
+    run.session.close()
+
+
 @pytest.mark.parametrize(("old", "new"), BEGUN_ANEW)
 def test_what_needs_more_begins_after_all_rows_seen(old: str, new: str, tmp_path: Path) -> None:
     run = Run(tmp_path, old, new)

@@ -26,6 +26,7 @@ from thalweg.model.nesting import RESULT_TIME, all_nested, is_nested
 from thalweg.model.query import Query
 from thalweg.once import cached_property
 from thalweg.optimizer.planner import WindowPlanner
+from thalweg.plan.narrowed import of_groups
 from thalweg.plan.nodes import Plan
 from thalweg.state.manifest import Manifest
 
@@ -97,7 +98,8 @@ def plan_view(
     """What is to be said of a plan: of all its queries and those nested in them, or of one with these."""
     asked = plan.asked if query is None else (*all_nested((plan.query(query),)), plan.query(query))
     wanted, nested = {q.name for q in asked}, tuple(_nested(q, asked) for q in asked if is_nested(q.name))
-    plan, last = replace(plan, queries=plan.asked, nested=()), LastBatch(measured)
+    queries, last = tuple(of_groups(plan, q.name) for q in plan.asked), LastBatch(measured)
+    plan = replace(plan, queries=queries, nested=())
     views = node_views(plan, planner, last)
     groups = window_groups(plan, planner, views, wanted)
     joins = join_views(plan, planner, views, last, wanted)

@@ -67,14 +67,15 @@ def _keys(query: Query) -> dict[tuple[int, str], Expr]:
 
 
 def of_groups(plan: Plan, name: str) -> Query:
-    """A query as it is asked of the groups that it is given."""
+    """A query as it is asked of the groups that it is given: of rows it asks what the last of its nodes do, of groups all else."""
     query = plan.query(name)
-    given = (e for e in plan.given_to(name) if e.bit is None)
-    found = [c for e in given for c in group_conditions(query, _asked(plan, e)) or ()]
+    given = [_asked(plan, e) for e in plan.given_to(name) if e.bit is None]
+    found = [c for asked in given for c in group_conditions(query, asked) or ()]
     if not found:
         return query
     having = () if query.having is None else (query.having,)
-    return replace(query, having=all_of([*having, *dict.fromkeys(found)]))
+    inputs = tuple(replace(i, where=w) for i, w in zip(query.inputs, given[-1], strict=True))
+    return replace(query, inputs=inputs, having=all_of([*having, *dict.fromkeys(found)]))
 
 
 def _asked(plan: Plan, emission: Emission) -> tuple[Where, ...]:
