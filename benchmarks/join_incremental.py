@@ -32,6 +32,7 @@ PAPER_NAMES = {
     "expiry": "TC, expiry",
     "materialize": "PC, materialize",
     "wide": "AS of windows, wide",
+    "stairs": "least and greatest of windows, stairs",
 }
 INSTANTS = 1_000
 MAX = "sliding MAX"

@@ -103,10 +103,13 @@ UNBOUNDED = """CREATE QUERY q AS SELECT a.g, COUNT(*) AS n, SUM(b.x) AS s
     FROM a [UNBOUNDED], b [RANGE 2 SECONDS] WHERE a.k = b.k GROUP BY a.g EVERY 1 SECOND"""
 
 
-@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "wide", "expiry", "materialize"])
+@pytest.mark.parametrize("evaluate", ["snapshot", "delta", "wide", "stairs", "expiry", "materialize"])
 def test_windows_without_end_are_taken_over(tmp_path: Path, evaluate: str) -> None:
     """Rows that were kept from the beginning become aggregation sets, and the next plan's evaluation begins with them."""
-    bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + UNBOUNDED)
+    asked = (
+        UNBOUNDED if evaluate != "stairs" else UNBOUNDED.replace("COUNT(*)", "MIN(a.x)").replace("SUM", "MAX")
+    )
+    bound = bind_statements("".join(STREAM.format(n=n, d=tmp_path) for n in "ab") + asked)
     first, second = Forced(Config(), bits=0, evaluate="expiry"), Forced(Config(), bits=3, evaluate=evaluate)
     engine = LocalEngine(
         tmp_path / "run", tuple(bound.streams.values()), tuple(bound.queries.values()), first, 2

@@ -131,11 +131,12 @@ def test_one_takes_over_a_side_that_another_begins(tmp_path: Path) -> None:
     workload.check()
 
 
-@pytest.mark.parametrize("evaluate", ["expiry", "delta", "wide", "materialize"])
+@pytest.mark.parametrize("evaluate", ["expiry", "delta", "wide", "stairs", "materialize"])
 def test_plans_that_never_give_out_an_instant(tmp_path: Path, evaluate: str) -> None:
     """Planned anew again and again before the next instant, no plan counts twice."""
     source = "a [RANGE 20 SECONDS], b [RANGE 20 SECONDS] WHERE a.k = b.k"
-    random, queries = Random(1), grouped("q", "COUNT(*) AS n, SUM(b.x) AS s", source, every=10)
+    calls = "MAX(b.x) AS s" if evaluate == "stairs" else "COUNT(*) AS n, SUM(b.x) AS s"
+    random, queries = Random(1), grouped("q", calls, source, every=10)
     workload = Workload(tmp_path, queries, Forced(Config(), bits=3, evaluate=evaluate))
     for i in range(60):
         if i in (21, 22, 23):
@@ -163,11 +164,12 @@ def test_a_batch_that_failed_forgets_no_query(tmp_path: Path) -> None:
     workload.check()
 
 
-@pytest.mark.parametrize("evaluate", ["snapshot", "expiry", "delta", "wide"])
+@pytest.mark.parametrize("evaluate", ["snapshot", "expiry", "delta", "wide", "stairs"])
 def test_an_aggregation_set_without_end_stays_small(tmp_path: Path, evaluate: str) -> None:
     """Slots that every later instant has are one: rows by distinct columns, not by time."""
     source = "a [UNBOUNDED], b [RANGE 2 SECONDS] WHERE a.k = b.k"
-    random, queries = Random(1), grouped("q", "COUNT(*) AS n, SUM(a.x) AS s", source)
+    calls = "MIN(a.x) AS s" if evaluate == "stairs" else "COUNT(*) AS n, SUM(a.x) AS s"
+    random, queries = Random(1), grouped("q", calls, source)
     workload = Workload(tmp_path, queries, Forced(Config(), bits=3, evaluate=evaluate), partitions=1)
     for i in range(60):
         workload.feed({n: rows(random, i, 20) for n in "ab"})

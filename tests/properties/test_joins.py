@@ -30,7 +30,7 @@ from thalweg.testing.join_texts import joins
 from thalweg.testing.local import LocalEngine
 from thalweg.testing.reference_joins import late_rows_of_join, reference_join
 
-EVALUATIONS = ("snapshot", "expiry", "delta", "wide", "materialize")
+EVALUATIONS = ("snapshot", "expiry", "delta", "wide", "stairs", "materialize")
 
 
 @dataclass(frozen=True)
@@ -152,13 +152,39 @@ incremental = hs.builds(
 
 
 @given(
-    case=joins(aggregate=True, invertible=True),
+    case=joins(aggregate=True, only="invertible"),
     planner=incremental,
     restarts=steps,
     partitions=parallelism,
     switches=hs.dictionaries(hs.integers(1, 5), incremental | planners, max_size=2),
 )
 def test_what_enters_and_leaves_windows_adds_up(
+    case: JoinCase,
+    planner: Forced,
+    restarts: set[int],
+    partitions: list[int],
+    switches: dict[int, Forced],
+) -> None:
+    check_case(case, planner, restarts, partitions, switches)
+
+
+stairs = hs.builds(
+    Forced,
+    config=hs.just(Config()),
+    bits=hs.just(15),
+    evaluate=hs.just("stairs"),
+    seed=hs.none() | hs.integers(0, 99),
+)
+
+
+@given(
+    case=joins(aggregate=True, only="ordered"),
+    planner=stairs,
+    restarts=steps,
+    partitions=parallelism,
+    switches=hs.dictionaries(hs.integers(1, 5), stairs | planners, max_size=2),
+)
+def test_what_later_rows_beat_is_not_missed(
     case: JoinCase,
     planner: Forced,
     restarts: set[int],

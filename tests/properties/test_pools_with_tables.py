@@ -54,6 +54,18 @@ def run(root: Path, sharing: str, select: str, evaluate: str) -> tuple[LocalSess
 @pytest.mark.parametrize("select", SELECTS, ids=["rows", "aggregate", "lookup"])
 @pytest.mark.parametrize("evaluate", ["best", "expiry", "delta", "wide"])
 def test_together_as_apart(select: str, evaluate: str, tmp_path: Path) -> None:
+    check_together(select, evaluate, tmp_path)
+
+
+def test_extremes_together_as_apart(tmp_path: Path) -> None:
+    check_together(
+        f"SELECT t.kind, MAX(s.v) AS most, MIN(r.v) AS least {FROM} GROUP BY t.kind EVERY 1 SECOND",
+        "stairs",
+        tmp_path,
+    )
+
+
+def check_together(select: str, evaluate: str, tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"k": [0, 1, 2, 3, 3], "kind": [1, 1, 2, None, 3], "name": ["a", "b", "bb", "c", "d"]}),
         tmp_path / "t.parquet",

@@ -20,7 +20,8 @@ SUMS = ("COUNT(*) AS n", "SUM(a.x) AS first", "SUM(b.x) AS second")
 LOWS = ("COUNT(*) AS n", "MIN(a.x) AS first", "AVG(b.x) AS second")
 PLANS = [(p, e, SUMS) for p in ("LAP", "EAP10", "EAP11") for e in ("snapshot", "delta", "expiry")]
 PLANS += [(p, e, LOWS) for p in ("LAP", "EAP10", "EAP11") for e in ("snapshot", "expiry")]
-PLANS += [("EAP11", "wide", SUMS)]
+EXTREMES = ("MIN(a.x) AS first", "MAX(b.x) AS second", "MAX(a.x) AS third")
+PLANS += [("EAP11", "wide", SUMS), ("EAP11", "stairs", EXTREMES)]
 
 
 def point(evaluate: str = "snapshot", aggregates: tuple[str, ...] = SUMS) -> Point:

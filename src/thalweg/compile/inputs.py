@@ -90,14 +90,15 @@ def window_view(
     shift: int = 0,
     merge: bool = True,
     given: bool = False,
+    table: str = "",
 ) -> View:
     """An input's rows once per instant at which its window holds them; `shift` 1 means the window of the instant before. Where only those
-    that are `given` to somebody matter, a row is there for no others."""
+    that are `given` to somebody matter, a row is there for no others. They are in a `table`, or all that is known of the side."""
     side, span = shape.sides[number], shape.span(number)
     if side.static:
         return static_view(shape, number, sizes)
     end = f'("i" - {shift}) * {shape.step}' if shift else f'"i" * {shape.step}'
-    rows = within(shape, number, _at_instants(shape, number, instants, expand, shift), end, given)
+    rows = within(shape, number, _at_instants(shape, number, instants, expand, shift, table), end, given)
     if side.early and merge:
         keys = [*side.keys, '"i"']
         rows = f"SELECT {', '.join([*keys, *combined(side.parts)])} FROM ({rows}) GROUP BY {', '.join(keys)}"
@@ -108,9 +109,11 @@ def window_view(
     )
 
 
-def _at_instants(shape: Shape, number: int, instants: Range, expand: bool, shift: int) -> str:
+def _at_instants(
+    shape: Shape, number: int, instants: Range, expand: bool, shift: int, table: str = ""
+) -> str:
     side, step, span = shape.sides[number], shape.step, shape.span(number)
-    table, seen = f'"side_{side.id}"', shape.visible(number)
+    table, seen = table or f'"side_{side.id}"', shape.visible(number)
     if span is None or not expand:
         end = f'("i" - {shift}) * {step}' if shift else f'"i" * {step}'
         low = "" if span is None else f' AND "slot" >= {end} - {span}'

@@ -13,7 +13,7 @@ from thalweg.model.durations import DurationError, parse_duration
 
 N = TypeVar("N", int, float)
 
-EVALUATIONS = ("snapshot", "delta", "wide", "expiry", "materialize")
+EVALUATIONS = ("snapshot", "delta", "wide", "stairs", "expiry", "materialize")
 """The ways to evaluate aggregates over joins, each a file of its name in `compile/evaluations/`."""
 CHOICES: dict[str, tuple[str, ...]] = {
     "plan.windows": ("naive", "shared", "paper", "best", "slices"),

@@ -84,16 +84,18 @@ _SCALARS += [
 
 @st.composite
 def aggregations(
-    draw: DrawFn, inputs: Sequence[Input], body: str, every: str, moment: str, invertible: bool = False
+    draw: DrawFn, inputs: Sequence[Input], body: str, every: str, moment: str, only: str = ""
 ) -> str:
-    """The same over groups: keys of any inputs or none, aggregates (perhaps only those that rows can be taken out of), HAVING, changes only."""
+    """The same over groups: keys of any inputs or none, aggregates (perhaps `only` those that are invertible, or ordered), HAVING, changes."""
     changes = draw(st.integers(0, 2)) == 2
     keys = draw(st.lists(_keys(inputs), max_size=3, unique=True))
-    results = _invertible(inputs) if invertible else _results(inputs, changes)
+    results = (
+        {"invertible": _invertible, "ordered": _ordered}[only](inputs) if only else _results(inputs, changes)
+    )
     calls = draw(st.lists(results, min_size=1, max_size=6))
     instants = draw(st.sampled_from([["window_end"], ["window_end"], ["window_end AS t"], []]))
     select = ", ".join([*(f"{k} AS key{i}" for i, k in enumerate(keys)), *instants, _named(calls, "r")])
-    having = draw(_having(inputs, moment)) if not invertible and draw(st.integers(0, 3)) == 3 else None
+    having = draw(_having(inputs, moment)) if not only and draw(st.integers(0, 3)) == 3 else None
     text = (
         f"SELECT {select} {body}"
         + (f" GROUP BY {', '.join(keys)}" if keys else "")
@@ -146,6 +148,29 @@ def _invertible(inputs: Sequence[Input]) -> SearchStrategy[str]:
             st.builds("COUNT({})".format, columns),
             st.builds(str.format, st.sampled_from(["SUM({})", "SUM({})", "AVG({})"]), numbers),
             _pairs(inputs, ["SUM({l}.x + {r}.j)", "COUNT({l}.x * {r}.x)"]),
+        ]
+    )
+    filtered = st.builds("{} FILTER (WHERE {})".format, plain, st.sampled_from(inputs).flatmap(conditions))
+    return _any_of([plain, plain, filtered])
+
+
+def _ordered(inputs: Sequence[Input]) -> SearchStrategy[str]:
+    """An aggregate that is one of the values, in some order."""
+    columns = st.sampled_from([c for i in inputs for c in i.of("k", "j", "x", "d", "s", "b")])
+    plain = _any_of(
+        [
+            st.builds(str.format, st.sampled_from(["MIN({})", "MAX({})"]), columns),
+            st.builds(
+                str.format,
+                st.sampled_from(["BOOL_AND({} > 0)", "BOOL_OR({} > 0)"]),
+                st.sampled_from([c for i in inputs for c in i.of("x")]),
+            ),
+            st.builds(
+                "{}({}, {})".format,
+                st.sampled_from(["MIN_BY", "MAX_BY"]),
+                *[st.sampled_from(list(inputs[0].of("x", "j", "k")))] * 2,
+            ),
+            _pairs(inputs, ["MAX({l}.x + {r}.j)", "MIN({l}.x * {r}.x)"]),
         ]
     )
     filtered = st.builds("{} FILTER (WHERE {})".format, plain, st.sampled_from(inputs).flatmap(conditions))

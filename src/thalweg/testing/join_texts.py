@@ -23,13 +23,11 @@ _ROWS = {
 
 
 @st.composite
-def joins(
-    draw: DrawFn, max_queries: int = 3, aggregate: bool | None = None, invertible: bool = False
-) -> JoinCase:
+def joins(draw: DrawFn, max_queries: int = 3, aggregate: bool | None = None, only: str = "") -> JoinCase:
     """Streams and joins of them, small enough to run in a moment."""
     sources = draw(join_sources())
     inputs = draw(st.sampled_from([2, 2, 2, 3, 3, 4]))
-    texts = join_query_texts(sources, aggregate, inputs, invertible)
+    texts = join_query_texts(sources, aggregate, inputs, only)
     queries = draw(st.lists(texts, min_size=1, max_size=max_queries))
     return JoinCase(
         sources, draw(relation_rows(sources)), draw(feeds(sources, _ROWS[inputs])), tuple(queries)
@@ -50,7 +48,7 @@ def join_query_texts(
     sources: JoinSources,
     aggregate: bool | None = None,
     max_inputs: int = 4,
-    invertible: bool = False,
+    only: str = "",
 ) -> str:
     """A SELECT of aggregates over a join, or of its rows; with None, either. Rows of one stream need no window."""
     rows = draw(st.booleans()) if aggregate is None else not aggregate
@@ -62,7 +60,7 @@ def join_query_texts(
     if rows:
         return f"SELECT {draw(row_items(inputs))} {body}"
     moment = str(instant(sources.begin, 10 * sources.unit, 0))
-    return draw(aggregations(inputs, body, windows.every, moment, invertible))
+    return draw(aggregations(inputs, body, windows.every, moment, only))
 
 
 @st.composite

@@ -49,6 +49,11 @@ def _snapshot_sql(shape: Shape, instants: Range, expand: bool, sizes: Sizes) -> 
             f'{AS_SAID} FILTER (WHERE "b" = "i")',
         )
     views = [window_view(shape, n, instants, expand, sizes, given=True) for n in range(len(shape.sides))]
+    return met_at_instants(shape, views)
+
+
+def met_at_instants(shape: Shape, views: Sequence[View]) -> str:
+    """What inputs hold at each instant, joined and aggregated."""
     columns = [*key_columns(shape), instant(shape), *weighed_parts(shape)]
     rows = (
         _attached(shape, views, columns)

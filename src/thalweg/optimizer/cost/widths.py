@@ -71,6 +71,12 @@ class Widths:
         return self.totals + sum(self.sides[n, True] - NUMBER for n in streams) + NUMBER * counts
 
     @cached_property
+    def stairs(self) -> float:
+        """A row of what is least and greatest in all windows, which are one table likewise."""
+        streams = [n for n, i in enumerate(self.query.inputs) if i.is_stream]
+        return sum(self.sides[n, True] for n in streams) + 1.5 * NUMBER
+
+    @cached_property
     def _keys(self) -> float:
         return NUMBER + sum(type_bytes(k.type) for k in self.query.keys)
 
