@@ -199,11 +199,11 @@ class FreeFigures:
         return None if ms is None else ms / min(self.plans.values())
 
 
-def measure(root: Path, draws: int, first: int, console: Console) -> list[FreeFigures]:
+def measure(root: Path, draws: int, first: int, within: float, console: Console) -> list[FreeFigures]:
     """So many queries, by seeds from the first on; a line each."""
     found = []
     for seed in (n for n, _ in zip(count(first), range(draws), strict=False)):
-        figures = measured(drawn(seed), root)
+        figures = measured(drawn(seed), root, within)
         found.append(figures)
         console.print(
             f"{seed}: {figures.taken[0]} -> {figures.taken[-1]} {figures.free:.0f} ms, best {figures.best} "
@@ -214,12 +214,14 @@ def measure(root: Path, draws: int, first: int, console: Console) -> list[FreeFi
     return found
 
 
-def measured(given: Drawn, root: Path) -> FreeFigures:
-    """The free choice and all plans of a query."""
+def measured(given: Drawn, root: Path, within: float) -> FreeFigures:
+    """The free choice of a query, and all plans that it took or that are expected to cost no more than so many times the least."""
     free = run(given, root)
     if free is None:
         raise RuntimeError(f"the free choice of {given.query} takes too long")
-    every = [p for p in free.expected if not p.endswith("loops")]
+    most = within * min(free.expected.values())
+    near = [p for p, ms in free.expected.items() if ms <= most or p in free.plans]
+    every = [p for p in near if not p.endswith("loops")]
     runs = {plan: ran for plan in every if (ran := run(given, root, plan)) is not None}
     least = min(r.ms for r in runs.values())
     times = {p: r.ms for p, r in runs.items()}

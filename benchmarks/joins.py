@@ -57,6 +57,9 @@ def main(
     plot: Annotated[Path, typer.Option(help="directory of the plots")] = ROOT / "results",
     draws: Annotated[int, typer.Option(help="queries of part free")] = 20,
     seed: Annotated[int, typer.Option(help="the first of their seeds")] = 1,
+    within: Annotated[
+        float, typer.Option(help="of part free only plans expected to cost so many times the least, at most")
+    ] = 1e9,
 ) -> None:
     """Plans of joins against each other, against the papers and against native Spark."""
     wanted = parts.split(",")
@@ -76,7 +79,7 @@ def main(
         if "hour" in wanted:
             bench.wide(root, hour=True)
         if "free" in wanted:
-            bench.free(root, draws, seed)
+            bench.free(root, draws, seed, within)
         if "native" in wanted:
             bench.native(root, timeout, only)
     bench.console.print(f"plots: {plot}", *([f"figures: {json}"] if json else []))
@@ -136,9 +139,9 @@ class Bench:
         join_wide.show(figures, self.console)
         self._done("hour" if hour else "wide", join_wide.as_data(figures), any(f.differs for f in figures))
 
-    def free(self, root: Path, draws: int, seed: int) -> None:
+    def free(self, root: Path, draws: int, seed: int, within: float) -> None:
         """The free choice of a session."""
-        figures = join_free.measure(root, draws, seed, self.console)
+        figures = join_free.measure(root, draws, seed, within, self.console)
         join_free.show(figures, self.console)
         self._done("free", join_free.as_data(figures), any(f.differing for f in figures))
 
