@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Any
 
 WATCHED = (signal.SIGINT, signal.SIGTERM)
 LAST_WORDS = 10.0
 """Seconds that a command has, once its run was stopped on request, to say so: a terminal or a pipe may take nothing more."""
+PATIENCE = 10.0
+"""Seconds after which asking again ends the process in mid-batch: something in it may never come to an end."""
+ENDED, CODE = b"ended in the middle of a batch; run it again: it goes on after the last committed batch\n", 130
 
 
 class StopWish:
-    """Notes that the user wants to stop. Asking again changes nothing: the batch at work is always finished.
+    """Notes that the user wants to stop. Asking again within some seconds changes nothing: the batch at work is finished.
 
     Until `listen` is called a signal ends the process as usual; it is called once Spark has started, which takes Ctrl-C for itself.
     From `done` on, when no batch is at work any more, a signal ends the process again.
@@ -22,6 +26,7 @@ class StopWish:
 
     def __init__(self) -> None:
         self.asked = False
+        self._when = 0.0
         self._end = threading.Timer(LAST_WORDS, os._exit, (0,))
         self._before: dict[signal.Signals, Any] = {}
 
@@ -53,4 +58,8 @@ class StopWish:
             signal.signal(number, before)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        if self.asked and time.monotonic() - self._when >= PATIENCE:
+            os.write(2, ENDED)
+            os._exit(CODE)
+        if not self.asked:
+            self.asked, self._when = True, time.monotonic()

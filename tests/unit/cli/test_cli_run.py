@@ -124,6 +124,22 @@ def test_asking_to_stop_twice_is_asking_once():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_asking_again_after_a_while_ends_it_in_mid_batch():
+    program = """
+import os, signal, time
+from thalweg.cli import signals
+signals.PATIENCE = 0.2
+with signals.StopWish() as wish:
+    wish.listen()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (said.returncode, said.stderr.partition(";")[0]) == (130, "ended in the middle of a batch")
+
+
 def test_a_run_that_ended_by_itself_leaves_signals_alone():
     before = signal.getsignal(signal.SIGINT)
     with StopWish() as wish:
