@@ -14,7 +14,10 @@ LAST_WORDS = 10.0
 """Seconds that a command has, once its run was stopped on request, to say so: a terminal or a pipe may take nothing more."""
 PATIENCE = 10.0
 """Seconds after which asking again ends the process in mid-batch: something in it may never come to an end."""
-ENDED, CODE = b"ended in the middle of a batch; run it again: it goes on after the last committed batch\n", 130
+ENDED, CODE = (
+    b"ended in the middle of a batch; run it again: it goes on after the last committed batch\n",
+    130,
+)
 
 
 class StopWish:
