@@ -14,10 +14,8 @@ LAST_WORDS = 10.0
 """Seconds that a command has, once its run was stopped on request, to say so: a terminal or a pipe may take nothing more."""
 PATIENCE = 10.0
 """Seconds after which asking again ends the process in mid-batch: something in it may never come to an end."""
-ENDED, CODE = (
-    b"ended in the middle of a batch; run it again: it goes on after the last committed batch\n",
-    130,
-)
+ENDED = 130
+"""The exit code then, as shells have it for Ctrl-C. Nothing is said: what takes no words may be what does not come to an end."""
 
 
 class StopWish:
@@ -62,7 +60,6 @@ class StopWish:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         if self.asked and time.monotonic() - self._when >= PATIENCE:
-            os.write(2, ENDED)
-            os._exit(CODE)
+            os._exit(ENDED)
         if not self.asked:
             self.asked, self._when = True, time.monotonic()

