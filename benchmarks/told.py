@@ -18,7 +18,6 @@ SELECT = "SELECT auction, window_end, COUNT(*) AS bids, MAX(price) AS high FROM 
 WINDOWS = {
     "tumbling by the hour": "TUMBLE '1 hour'",
     "an hour by ten minutes": "HOP '1 hour' BY '10 minutes'",
-    "an hour by the minute": "HOP '1 hour' BY '1 minute'",
 }
 WAYS = {"final": "", "every 10 minutes": " EMIT EVERY 10 MINUTES", "every minute": " EMIT EVERY 1 MINUTE"}
 
