@@ -27,6 +27,7 @@ def test_a_query_from_its_creation_to_its_end(served: Served) -> None:
         "results": str(served.root / "run/results/sums"),
         "replaced": False,
         "history": "",
+        "notice": "",
     }
     served.batch()
     served.batch()
