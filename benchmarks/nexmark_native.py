@@ -15,9 +15,10 @@ from benchmarks.engines.spark_many import _end, round_ms
 from benchmarks.nexmark import SCRIPT, STREAMS, TOGETHER, WARMUP, Measured, Size, statements
 from thalweg.generate import Nexmark
 
-WORD_FOR_WORD = ("q0", "q1", "q2", "q14", "q21")
+WORD_FOR_WORD = ("q0", "q1", "q2", "q14", "q17", "q21")
+UNBOUNDED = ("q3", "q20")
+"""Joins without an end, which Spark has without saying so."""
 OTHERS = {
-    "q3": "SELECT p.name, p.city, p.state, a.id FROM auction a JOIN person p ON a.seller = p.id WHERE a.category = 10 AND p.state IN ('OR', 'ID', 'CA')",
     "q7": "SELECT b.auction, b.price, b.bidder, b.dateTime, b.extra FROM bid b JOIN (SELECT MAX(price) AS most, window.end AS ends, "
     "window_time(window) AS at FROM bid GROUP BY window(dateTime, '10 seconds')) m ON b.price = m.most "
     "AND b.dateTime BETWEEN m.at - INTERVAL 10 SECONDS AND m.at + INTERVAL 1 SECOND AND b.dateTime BETWEEN m.ends - INTERVAL 10 SECONDS AND m.ends",
@@ -26,9 +27,6 @@ OTHERS = {
     "q10": "SELECT auction, bidder, price, dateTime, extra, DATE_FORMAT(dateTime, 'yyyy-MM-dd') AS day, DATE_FORMAT(dateTime, 'HH:mm') AS minute FROM bid",
     "q11": "SELECT bidder, COUNT(*) AS bids, session_window.start AS starts, session_window.end AS ends "
     "FROM bid GROUP BY bidder, session_window(dateTime, '10 seconds')",
-    "q17": "",
-    "q20": "SELECT b.auction, b.bidder, b.price, b.channel, b.dateTime, a.itemName, a.expires, a.seller "
-    "FROM bid b JOIN auction a ON b.auction = a.id WHERE a.category = 10",
     "q22": "SELECT auction, bidder, price, channel, SPLIT_PART(url, '/', 4) AS dir1, SPLIT_PART(url, '/', 5) AS dir2, SPLIT_PART(url, '/', 6) AS dir3 FROM bid",
 }
 CHANGES = ("q17",)
@@ -56,7 +54,7 @@ VIEWS = {
 def run(root: Path, size: Size, wanted: Sequence[str]) -> None:
     """Each query that there is, one after another, then all at once."""
     _, printed = statements(SCRIPT.read_text())
-    texts = {q: printed[q] for q in (*WORD_FOR_WORD, "q17")} | {q: t for q, t in OTHERS.items() if t}
+    texts = {q: printed[q].replace("[UNBOUNDED]", "") for q in (*WORD_FOR_WORD, *UNBOUNDED)} | OTHERS
     spark = native._session("rocksdb")
     spark.conf.set("spark.sql.streaming.join.stateFormatVersion", "4")
     keep_all(spark)
