@@ -83,6 +83,7 @@ def _from(text: str) -> str:
 
 def ours(root: Path, size: Size, wanted: Sequence[str]) -> list[Measured]:
     """Each query in a session of its own, on one Spark; then all in one."""
+    from thalweg.api.functions import declare_from
     from thalweg.api.session import Session
     from thalweg.engine.spark import start_spark
 
@@ -97,6 +98,7 @@ def ours(root: Path, size: Size, wanted: Sequence[str]) -> list[Measured]:
         texts = queries if name == TOGETHER else {name: queries[name]}
         with Session(root / "ours" / name, spark=spark, settings={"partitions": "2"}) as session:
             session.sql(declared)
+            declare_from(session, str(SCRIPT.with_name("count_char.py")))
             handles = {n: session.query(text, name=n) for n, text in texts.items()}
             session.run_available()
             ms = [b.ms for b in batches(session.reports())][WARMUP:]
@@ -246,6 +248,8 @@ def main() -> None:
     root = given.root or Path(tempfile.mkdtemp(prefix="nexmark-"))
     if not (root / "data").exists():
         write(Nexmark(events=size.events, rate=RATE), root / "data", "parquet", size.events // size.files)
+    sides = "\n".join(f"{n},side {n}" for n in range(10_000))
+    (root / "data" / "side_input.csv").write_text(f"key,value\n{sides}\n")
     for name in given.engines.split(","):
         engine(name, root, size, wanted)
     found = {name: told(root, name) for name in ("ours", "native")}
