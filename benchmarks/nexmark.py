@@ -20,6 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
@@ -123,11 +124,11 @@ def save(folder: Path, rows: pa.Table) -> None:
 
 def rows_of(folder: Path) -> Counter[tuple[str, ...]] | None:
     """Rows as texts, by position of their columns; None where nothing was written."""
-    files = [str(f) for f in folder.rglob("*.parquet")]
-    if not files:
-        return None
-    columns = [_texts(c) for c in ds.dataset(files).to_table().columns]
-    return Counter(zip(*columns, strict=True))
+    files = list(folder.rglob("*.parquet"))
+    found = Counter[tuple[str, ...]]()
+    for file in files:
+        found.update(zip(*map(_texts, pq.ParquetFile(file).read().columns), strict=True))
+    return found if files else None
 
 
 def _texts(column: Any) -> list[str]:
