@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,12 +24,16 @@ ROW_GROUP = 125_000
 
 @dataclass(frozen=True)
 class Feed:
-    """A stream of events. `rate` is in events per second of event time and divides a million."""
+    """A stream of events. `rate` is in events per second of event time and divides a million.
+
+    With `readings`, a CSV file with the columns ts and mf01, these are the events, over and over at later times.
+    """
 
     file_events: int
     keys: int = 100
     rate: int = 1_000
     seed: int = 1
+    readings: str = ""
 
     def __post_init__(self) -> None:
         if 1_000_000 % self.rate:
@@ -39,6 +44,8 @@ class Feed:
     @property
     def name(self) -> str:
         """The directory of its files."""
+        if self.readings:
+            return f"events-{self.file_events}-{Path(self.readings).name.partition('.')[0]}"
         return f"events-{self.file_events}-keys-{self.keys}-rate-{self.rate}-seed-{self.seed}"
 
     def time_of(self, event: int) -> int:
@@ -53,6 +60,8 @@ class Feed:
 def table(feed: Feed, number: int) -> pa.Table:
     """File `number` of a feed."""
     events = np.arange(number * feed.file_events, (number + 1) * feed.file_events)
+    if feed.readings:
+        return _repeated(feed, events)
     k, v = _columns(feed.keys, feed.seed)
     ts = BASE + events * (1_000_000 // feed.rate)
     places = events % EVENTS
@@ -76,6 +85,25 @@ def place(feed: Feed, count: int, directory: Path, root: Path = ROOT) -> Path:
     for path in files(feed, count, root):
         (directory / path.name).hardlink_to(path)
     return directory
+
+
+def _repeated(feed: Feed, events: np.ndarray) -> pa.Table:
+    """Readings, over and over, each time as much later as they are long."""
+    times, values = _readings(feed.readings)
+    span = times[-1] - times[0] + 1_000_000 // feed.rate
+    places = events % len(times)
+    ts = BASE + times[places] - times[0] + events // len(times) * span
+    one_key = np.zeros(len(events), np.int32)
+    return pa.table({"k": one_key, "ts": pa.array(ts, pa.timestamp("us", "UTC")), "v": values[places]})
+
+
+@lru_cache(maxsize=1)
+def _readings(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Event times in microseconds, in order, and the electrical power of main phase 1."""
+    rows = duckdb.sql(
+        f"SELECT epoch_us(substr(ts, 1, 26)::TIMESTAMP) AS t, mf01::DOUBLE AS v FROM read_csv('{path}', all_varchar = true) ORDER BY t"
+    ).fetchnumpy()
+    return np.asarray(rows["t"]), np.asarray(rows["v"])
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from rich.console import Console
 from benchmarks import report
 from benchmarks.against_native import Contest, ratios
 from benchmarks.boosts import boost, correlation, own, points, rank_correlation, reading, regret, whole
-from benchmarks.paper_tables import ROWS
+from benchmarks.paper_tables import EVERY_ROW
 from benchmarks.plan_figures import LIMITS, SetFigures
 
 MODELS = ("paper", "paper at our rate", "engine")
@@ -24,7 +24,7 @@ def show(figures: list[SetFigures], held: list[Contest], fixed: float | None, co
         same = [f for f in figures if f.aggregate == aggregate]
         console.print(boosts_table(aggregate, same, fixed))
         console.print(regrets_table(aggregate, same))
-        if any(f.row in ROWS for f in same):
+        if any(f.row in EVERY_ROW for f in same):
             console.print(correlation_table(aggregate, same))
     if figures:
         console.print(planning_table(figures))
@@ -44,7 +44,7 @@ def boosts_table(aggregate: str, figures: list[SetFigures], fixed: float | None)
     """Tables I and III: mean and maximum boost over naive on the steps' own time, ours beside the paper's."""
     rows = []
     for row, sets in by_row(figures).items():
-        theirs = ROWS.get(row)
+        theirs = EVERY_ROW.get(row)
         best = boost(sets, "best")
         rows.append(
             [
@@ -54,6 +54,7 @@ def boosts_table(aggregate: str, figures: list[SetFigures], fixed: float | None)
                 f"{theirs.shared_mean} / {theirs.shared_max}" if theirs else "",
                 str(boost(sets, "paper")),
                 str(best),
+                str(boost(sets, "slices")),
                 f"{report.mark(best.mean >= theirs.paper_mean)} {theirs.paper_mean} / {theirs.paper_max}"
                 if theirs
                 else "",
@@ -65,7 +66,7 @@ def boosts_table(aggregate: str, figures: list[SetFigures], fixed: float | None)
             ]
         )
     columns = [
-        "mean / max", "sets (different)", "shared", "(the paper's)", "paper", "best", "(the paper's)",
+        "mean / max", "sets (different)", "shared", "(the paper's)", "paper", "best", "slices", "(the paper's)",
         "best, with reading", "best, end to end", "fixed cost of naive / best batch",
     ]  # fmt: skip
     return report.table(f"{aggregate}: boost over our naive plan, on the steps' own time", columns, rows)
@@ -79,7 +80,7 @@ def regrets_table(aggregate: str, figures: list[SetFigures]) -> Any:
         rows.append(
             [f"{f.row} {f.number}", *times, *(_regret(regret(f, a, b), limit) for a, b, limit in LIMITS)]
         )
-    columns = ["set", *(f"{m} ms" for m in figures[0].plans), "best / paper", "paper / naive", "best / naive"]
+    columns = ["set", *(f"{m} ms" for m in figures[0].plans), *(f"{a} / {b}" for a, b, _ in LIMITS)]
     return report.table(f"{aggregate}: every regret (= is the same plan as one before it)", columns, rows)
 
 
@@ -89,7 +90,7 @@ def _regret(value: float, limit: float) -> str:
 
 def correlation_table(aggregate: str, figures: list[SetFigures]) -> Any:
     """How well each model's cost predicts the time of a plan."""
-    sets = [f for f in figures if f.row in ROWS]
+    sets = [f for f in figures if f.row in EVERY_ROW]
     rows = [[model, *_coefficients(sets, model)] for model in MODELS]
     columns = [
         "cost model",
@@ -154,7 +155,7 @@ def as_data(figures: list[SetFigures], held: list[Contest]) -> dict[str, Any]:
             "row": row,
             "aggregate": aggregate,
             "boosts": _boosts(sets),
-            "paper": asdict(ROWS[row]) if row in ROWS else None,
+            "paper": asdict(EVERY_ROW[row]) if row in EVERY_ROW else None,
         }
         for aggregate in dict.fromkeys(f.aggregate for f in figures)
         for row, sets in by_row([f for f in figures if f.aggregate == aggregate]).items()

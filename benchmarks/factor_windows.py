@@ -1,13 +1,15 @@
-"""`make bench-factor-windows`: plans for many windows against each other, as tables I and III of the factor-windows paper.
+"""`make bench-factor-windows`: plans for many windows against each other, as tables I to III and figure 13 of the factor-windows paper.
 
 The window sets are the paper's (RandomGen and SequentialGen, seeds as there), a time unit is a second, and the events come
-at a constant pace. Each set is planned in every mode (naive, shared: algorithm 1, paper: algorithm 3, best) and run as one
-batch in one Spark session that stays; modes with the same plan are run once. Boosts are over our own naive plan, on the
-steps' own time, with the figure end to end beside it. Result rows are compared with the definition in full.
+at a constant pace; in the part `real` they are readings of the DEBS 2012 grand challenge, repeated. Each set is planned in every
+mode (naive, shared: algorithm 1, paper: algorithm 3, best, slices: as Scotty and Cutty do) and run as one batch in one Spark
+session that stays; modes with the same plan are run once. Boosts are over our own naive plan, on the steps' own time, with the
+figure end to end beside it. Result rows are compared with the definition in full.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +20,7 @@ from rich.console import Console
 from benchmarks import against_native, factor_report, plots, report
 from benchmarks.against_native import SLIDING, Contest
 from benchmarks.data import ROOT, Feed
+from benchmarks.paper_tables import REAL, TABLE_II
 from benchmarks.plan_figures import Bench, SetFigures
 from benchmarks.runner import workspace
 from benchmarks.window_rows import WindowSet, paper_sets, random_lengths, rows_named
@@ -25,7 +28,9 @@ from thalweg.engine.spark import start_spark
 
 FILE_EVENTS = 500_000
 M = 1_000_000
-PARTS = ("tables", "lengths", "native", "sliding")
+REAL_RATE = 100
+"""Readings a second."""
+PARTS = ("tables", "real", "lengths", "native", "sliding")
 
 
 def main(
@@ -36,9 +41,9 @@ def main(
     rows: Annotated[
         str, typer.Option(help="only rows whose name contains one of these, separated by commas")
     ] = "",
-    parts: Annotated[str, typer.Option(help="what to run: tables, lengths, native, sliding")] = ",".join(
-        PARTS
-    ),
+    parts: Annotated[
+        str, typer.Option(help="what to run: tables, real, lengths, native, sliding")
+    ] = ",".join(PARTS),
     aggregates: Annotated[str, typer.Option(help="MIN, SUM or both")] = "MIN,SUM",
     repeats: Annotated[
         int, typer.Option(help="how often each plan is run, unless it takes long; the least time counts")
@@ -49,6 +54,9 @@ def main(
     native_rows: Annotated[
         str, typer.Option(help="rows that native Spark runs too")
     ] = "S-20-tumbling,S-10-hopping",
+    readings: Annotated[
+        Path, typer.Option(help="the readings of table II, repeated to as many events as are asked for")
+    ] = ROOT.parent.parent / "shared" / "data" / "debs2012.csv.gz",
     timeout: Annotated[float, typer.Option(help="seconds until native Spark is given up")] = 900,
     json: Annotated[Path | None, typer.Option(help="write all figures to this file, as they come")] = None,
     plot: Annotated[Path, typer.Option(help="directory of the plots")] = ROOT / "results",
@@ -82,13 +90,21 @@ def main(
             [s for row in rows_named(rows) for s in paper_sets(row, sets)] if "tables" in wanted else []
         )
         lengths = [random_lengths(n) for n in (1, 10, 100)] if "lengths" in wanted else []
-        if measured or lengths:
+        of_readings = (
+            [s for row in rows_named(rows, TABLE_II) for s in paper_sets(REAL + row, sets)]
+            if "real" in wanted
+            else []
+        )
+        if measured or lengths or of_readings:
             spark = start_spark()
             bench = Bench(spark, root, feed, batch_files, repeats)
             data["fixed_ms"] = _warmed_up(bench, console)
-            for windows in [*measured, *lengths]:
+            real = replace(bench, feed=Feed(FILE_EVENTS, 1, REAL_RATE, readings=str(readings)))
+            for windows in [*measured, *of_readings, *lengths]:
                 for aggregate in functions:
-                    figures.append(_measured(bench, windows, aggregate, console))
+                    figures.append(
+                        _measured(real if windows in of_readings else bench, windows, aggregate, console)
+                    )
                     save()
             spark.stop()
         for aggregate in functions:

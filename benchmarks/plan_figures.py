@@ -27,9 +27,9 @@ from thalweg.plan.nodes import Plan
 from thalweg.statistics.records import WindowStatistics
 from thalweg.statistics.sampling import sample
 
-MODES = ("naive", "shared", "paper", "best")
+MODES = ("naive", "shared", "paper", "best", "slices")
 # What a plan's own time may be over another's, and how near to each other two plans are measured more often.
-LIMITS = (("best", "paper", 1.05), ("paper", "naive", 1.10), ("best", "naive", 1.0))
+LIMITS = (("best", "paper", 1.05), ("paper", "naive", 1.10), ("best", "naive", 1.0), ("best", "slices", 1.05))
 CLOSE = 1.5
 
 

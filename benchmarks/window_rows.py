@@ -7,11 +7,11 @@ rows per unit. `--rate 1` gives the paper's pace.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from benchmarks.paper_tables import ROWS
+from benchmarks.paper_tables import REAL, ROWS
 from thalweg.model.windows import SECOND, Window
 from thalweg.optimizer.window_sets import random_gen, sequential_gen
 
@@ -34,7 +34,7 @@ def paper_sets(row: str, count: int) -> Iterator[WindowSet]:
     >>> [(s.number, s.times, len(s.windows)) for s in paper_sets("S-5-tumbling", 10)]
     [(0, 3, 5), (1, 5, 5), (2, 2, 5)]
     """
-    generator, size, kind = row.split("-")
+    generator, size, kind = row.removeprefix(REAL).split("-")
     generate = random_gen if generator == "R" else sequential_gen
     drawn = [generate(int(size), kind == "tumbling", seed, unit=SECOND) for seed in range(count)]
     for number, windows in enumerate(dict.fromkeys(drawn)):
@@ -50,10 +50,10 @@ def random_lengths(count: int, seed: int = 0) -> WindowSet:
     )
 
 
-def rows_named(chosen: str) -> list[str]:
-    """The rows of the tables whose name contains one of the texts given, separated by commas; all where there is none.
+def rows_named(chosen: str, rows: Iterable[str] = ROWS) -> list[str]:
+    """The rows of tables whose name contains one of the texts given, separated by commas; all where there is none.
 
     >>> rows_named("S-20"), len(rows_named(""))
     (['S-20-tumbling', 'S-20-hopping'], 16)
     """
-    return [row for row in ROWS if any(part in row for part in chosen.split(","))]
+    return [row for row in rows if any(part in row for part in chosen.split(","))]

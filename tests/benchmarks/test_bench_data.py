@@ -1,5 +1,6 @@
 """The events of the benchmarks."""
 
+import gzip
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -47,3 +48,15 @@ def test_a_run_gets_links_to_the_first_files(tmp_path: Path):
 def test_a_pace_between_microseconds_is_refused():
     with pytest.raises(ValueError, match="whole number of microseconds"):
         Feed(10, rate=3)
+
+
+def test_readings_are_repeated_at_later_times(tmp_path: Path):
+    path = tmp_path / "readings.csv.gz"
+    lines = ["ts,index,mf01", *(f"2012-02-22T16:46:28.{i}170000+00:00,{i},{13_000 + i}" for i in range(4))]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    rows = table(Feed(6, 1, 100, readings=str(path)), 0)
+    assert rows["v"].to_pylist() == [13_000, 13_001, 13_002, 13_003, 13_000, 13_001]
+    step, gap = 100_000, 10_000
+    times = [0, step, 2 * step, 3 * step, 3 * step + gap, 4 * step + gap]
+    assert [t - BASE for t in rows["ts"].cast("int64").to_pylist()] == times
+    assert table(Feed(3, 1, 100, readings=str(path)), 1)["ts"].equals(rows["ts"].slice(3))

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.against_native import Contest, ratios
 from benchmarks.boosts import Boost, boost, correlation, points, rank_correlation, reading, regret, whole
 from benchmarks.data import Feed
-from benchmarks.paper_tables import ROWS
+from benchmarks.paper_tables import EVERY_ROW, REAL, ROWS, TABLE_II
 from benchmarks.plan_figures import (
     PlanFigures,
     SetFigures,
@@ -49,6 +49,7 @@ def figures(
         "shared": plan("shared", naive, naive * 2, "naive"),
         "paper": plan("paper", best * 2, best * 4, cost=best * 2),
         "best": plan("best", best, best * 4, cost=best),
+        "slices": plan("slices", best, best * 4, "best"),
     }
     return SetFigures(row, number, times, "MIN", ("4 seconds", "6 seconds"), plans, 10, {})
 
@@ -86,6 +87,12 @@ def test_rows_are_those_of_the_paper():
         assert all(
             w.tumbling == ("tumbling" in row) and w.range % SECOND == 0 for s in sets for w in s.windows
         )
+
+
+def test_rows_of_readings_have_the_sets_of_table_two():
+    assert rows_named("R-10", TABLE_II) == ["R-10-tumbling", "R-10-hopping"]
+    (one, *_), (other, *_) = (paper_sets(row, 2) for row in ("S-5-hopping", REAL + "S-5-hopping"))
+    assert one.windows == other.windows and EVERY_ROW[other.row].paper_mean == 1.22
 
 
 def test_random_lengths_are_between_one_and_twenty_seconds():
