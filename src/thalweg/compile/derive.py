@@ -76,7 +76,22 @@ def _instances(derived: Derived, source: Window, columns: str) -> str:
         keep = f" WHERE {position} % {a} = 0" if a > 1 else ""
         first = f"{position} // {a}" if a > 1 else position
         return f'SELECT {columns}{first} - "back" * {stride // a} AS "slot" FROM {table}, range({count}) AS back("back"){keep}'
+    overlap = pieces.highest // a + 1
+    if overlap <= len(pieces):
+        return _by_instance(derived, a, position, overlap, columns)
     rest = f'({position} - "piece")'
     last = "" if pieces.last is None else f" UNION ALL SELECT {pieces.last}"
     every = f'(SELECT "n" * {stride} AS "piece" FROM range({count}) AS n("n"){last})'
     return f'SELECT {columns}{rest} // {a} AS "slot" FROM {table}, {every} WHERE {rest} % {a} = 0'
+
+
+def _by_instance(derived: Derived, a: int, position: str, overlap: int, columns: str) -> str:
+    """Each source row looks at the instances that it may lie in, of which there are fewer than pieces: mostly one."""
+    pieces, table = derived.pieces, f'"all_{derived.parent}"'
+    stride, nearest = pieces.stride if pieces.count > 1 else 1, floor_div(position, a)
+    some, back = (f'{table}, range({overlap}) AS back("back")', ' - "back"') if overlap > 1 else (table, "")
+    slot = f"{nearest}{back}"
+    is_piece = f'"piece" % {stride} = 0 AND "piece" < {pieces.count * stride}'
+    is_piece += "" if pieces.last is None else f' OR "piece" = {pieces.last}'
+    rows = f'SELECT {columns}{slot} AS "slot", {position} - ({slot}) * {a} AS "piece" FROM {some}'
+    return f'SELECT {columns}"slot" FROM ({rows}) WHERE {is_piece}'

@@ -101,6 +101,9 @@ def test_pieces_become_what_all_rows_make(rows: Rows, cut: int, window: Window) 
         (Window(50, 10), Window(20, 10), "sparse", SAFE),
         (Window(40, 20), Window(20, 10), "sparse", INVERTIBLE),
         (Window(30, 10, 5), Window(10, 10, 5), "all", INVERTIBLE),
+        (Window(50, 50), Window(20, 10), "sparse", SAFE),
+        (Window(70, 40, 10), Window(20, 10), "sparse", SAFE),
+        (Window(40, 60, 20), Window(30, 10), "sparse", SAFE),
     ],
     ids=lambda value: "" if isinstance(value, tuple) else str(value),
 )

@@ -27,7 +27,7 @@ class Constants:
     step: float = 50_000.0
     opened: float = 150_000.0
     state: float = 0.02
-    edge: float = 0.4
+    edge: float = 0.25
     compression: float = 0.5
     finest: float = 0.05
     narrowest: int = 100_000
