@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.model.query import Query
 from thalweg.optimizer.join_nodes import starts_of
+from thalweg.optimizer.pool_costs import FEWEST
 from thalweg.optimizer.pools import Begins, Home, Kept, Pool, Prices, pool_of
 from thalweg.plan.groups import in_order
 from thalweg.plan.nodes import named
@@ -90,7 +91,8 @@ def gathered(
             singles.setdefault(query.meaning, []).append(query)
     running = [[m.query for m in p.members] for p in before.values() if p.members and may_gather(p.shape)]
     coming = [*([m.query for m in p.members] for p in fresh.values()), *singles.values()]
-    if not coming or not prices.gathers([*coming, *running, *([q] for q in others if may_gather(q))]):
+    pools = [*coming, *running, *([q] for q in others if may_gather(q))]
+    if _is_too_early(coming, pools, before.values()) or not prices.gathers(pools):
         return dict(placed), list(alone)
     units = [*fresh.values(), *_pools(singles.values(), prices, begins, ids)]
     housed = _housed(
@@ -102,6 +104,13 @@ def gathered(
     )
     gone = {m.query.name for unit in units for m in unit.members}
     return {**placed, **{u.id: u for u in housed}}, [q for q in alone if q.name not in gone]
+
+
+def _is_too_early(
+    coming: Sequence[Sequence[Query]], pools: Sequence[Sequence[Query]], before: Iterable[Pool]
+) -> bool:
+    """Whether nobody comes, or one alone to few others: a commons that it opened would have its columns only, and be kept beside the next."""
+    return not coming or (len(coming) == 1 and len(pools) < FEWEST and all(p.home is None for p in before))
 
 
 def _pools(groups: Iterable[Sequence[Query]], prices: Prices, begins: Begins, ids: set[str]) -> list[Pool]:
