@@ -50,6 +50,7 @@ class AggregateFunction:
     numeric: arguments must be numbers.
     made: parts that depend on the constants of a call, in place of `parts`; on the first `shaping` of them, where not on all.
     wide: the name of the same function of numbers whose sum no number may hold.
+    total: the name of the sum of its values, where it is that or that divided by how many they are.
     """
 
     name: str
@@ -61,6 +62,7 @@ class AggregateFunction:
     numeric: bool = False
     params: int = 0
     wide: str | None = None
+    total: str | None = None
     made: Callable[[tuple[str, ...]], tuple[Part, ...]] | None = None
     shaping: int | None = None
 
@@ -68,6 +70,16 @@ class AggregateFunction:
     def invertible(self) -> bool:
         """Whether a piece can be taken back out of a whole."""
         return self.made is None and all(p.inverse is not None for p in self.parts)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is how many rows there are, all or those with a value."""
+        return self.parts in ((ROWS,), (COUNT,))
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is a sum divided by how many its values are."""
+        return self.total not in (None, self.name)
 
 
 def _lower_count(parts: tuple[str, ...], types: tuple[str, ...], params: tuple[str, ...]) -> str:
@@ -134,10 +146,12 @@ def _define(*functions: AggregateFunction) -> dict[str, AggregateFunction]:
     return {f.name: f for f in functions}
 
 
+ALL_ROWS = Aggregate("COUNT_ROWS")
+"""COUNT(*)."""
 AGGREGATES: dict[str, AggregateFunction] = _define(
     AggregateFunction("COUNT_ROWS", 0, (ROWS,), _lower_count),
     AggregateFunction("COUNT", 1, (COUNT,), _lower_count),
-    AggregateFunction("SUM", 1, (SUM,), _lower_sum, numeric=True, wide="SUM_WIDE"),
+    AggregateFunction("SUM", 1, (SUM,), _lower_sum, numeric=True, wide="SUM_WIDE", total="SUM"),
     AggregateFunction(
         "AVG",
         1,
@@ -145,14 +159,16 @@ AGGREGATES: dict[str, AggregateFunction] = _define(
         lambda p, t, a: f"{p[0]}::DOUBLE / nullif({p[1]}, 0)",
         numeric=True,
         wide="AVG_WIDE",
+        total="SUM",
     ),
-    AggregateFunction("SUM_WIDE", 1, (HIGH, LOW), _lower_wide, numeric=True),
+    AggregateFunction("SUM_WIDE", 1, (HIGH, LOW), _lower_wide, numeric=True, total="SUM_WIDE"),
     AggregateFunction(
         "AVG_WIDE",
         1,
         (HIGH, LOW, COUNT),
         lambda p, t, a: f"({_lower_wide(p, t, a)})::DOUBLE / nullif({p[2]}, 0)",
         numeric=True,
+        total="SUM_WIDE",
     ),
     AggregateFunction("MIN", 1, (same("min"),), lambda p, t, a: p[0], overlap_safe=True),
     AggregateFunction("MAX", 1, (same("max"),), lambda p, t, a: p[0], overlap_safe=True),

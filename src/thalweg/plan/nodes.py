@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from thalweg.expr.nodes import Column, Expr
 from thalweg.expr.quoting import identifier
-from thalweg.model.aggregates import AGGREGATES, PartColumn, part_columns
+from thalweg.model.aggregates import AGGREGATES, ALL_ROWS, PartColumn, part_columns
 from thalweg.model.nesting import is_nested, results_of
 from thalweg.model.query import Aggregate, Chosen, Query
 from thalweg.model.stream import Relation, Stream
@@ -30,7 +30,7 @@ from thalweg.plan.sub_joins import SubJoin
 
 K = TypeVar("K")
 V = TypeVar("V")
-COUNTED: PartColumn = part_columns(Aggregate("COUNT_ROWS"))[0]
+COUNTED: PartColumn = part_columns(ALL_ROWS)[0]
 """The part that says how many rows an aggregation set stands for."""
 BEGUN: PartColumn = part_columns(Aggregate("MIN", (Column("__time", "BIGINT"),)))[0]
 """The part that says when a session began; its slot says when its last row was."""

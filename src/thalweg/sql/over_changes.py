@@ -15,6 +15,7 @@ from thalweg.expr.nodes import Call, Case, Cast, Column, Expr, Literal
 from thalweg.expr.normal import all_of
 from thalweg.expr.types import is_integer
 from thalweg.expr.typing import Typing
+from thalweg.model.aggregates import AGGREGATES, ALL_ROWS
 from thalweg.model.query import TAKEN_BACK, Aggregate, ColumnRef, Query, QueryAggregate
 from thalweg.sql.aggregates import aggregate_type, groups_rows
 from thalweg.sql.inner_windows import has_window
@@ -22,7 +23,6 @@ from thalweg.sql.nested_scope import Part
 from thalweg.sql.over import has_over
 from thalweg.sql.source import Source
 
-_COUNTS, _SUMS = ("COUNT", "COUNT_ROWS"), ("SUM", "SUM_WIDE", "AVG", "AVG_WIDE")
 _TAKEN, _ZERO = Column(TAKEN_BACK, "BOOLEAN"), Literal("0", "INTEGER")
 _KEPT = Call("NOT", (_TAKEN,), "BOOLEAN")
 
@@ -47,9 +47,10 @@ def check_reading(source: Source, select: exp.Select, parts: Sequence[Part]) -> 
 
 def check_call(source: Source, node: exp.Expr, call: Aggregate) -> None:
     """Refuse an aggregate from which a value can't be taken back exactly."""
-    if call.function in _COUNTS:
+    function = AGGREGATES[call.function]
+    if function.counts:
         return
-    if call.function not in _SUMS:
+    if function.total is None:
         hint = "use COUNT, SUM or AVG, or give what is read a window, without EMIT CHANGES"
         raise source.at(node, f"{source.written(node)} of results that change is not supported", hint)
     if call.args[0].type in ("FLOAT", "DOUBLE"):
@@ -61,7 +62,7 @@ def over_changes(query: Query, typing: Typing) -> Query:
     """A query whose input is changes, over the rows that hold and those that hold no more."""
     made = _Sums(typing)
     given = {f"a{n}": made.of(a.call) for n, a in enumerate(query.aggregates)}
-    there = Call(">", (made.count(Aggregate("COUNT_ROWS")), _ZERO), "BOOLEAN")
+    there = Call(">", (made.count(ALL_ROWS), _ZERO), "BOOLEAN")
     having = there if query.having is None else all_of((there, query.having.substituted(given)))
     return replace(
         query,
@@ -80,19 +81,20 @@ class _Sums:
 
     def of(self, call: Aggregate) -> Expr:
         """What an aggregate of the rows that hold is."""
-        if call.function in _COUNTS:
+        function = AGGREGATES[call.function]
+        if function.total is None:
             return self.count(call)
-        value, of_average = call.args[0], call.function.startswith("AVG")
+        value = call.args[0]
         whole = is_integer(value.type)
         value = Cast(value, "DECIMAL(19,0)") if whole else value
         back = Call("NEGATE", (value,), value.type)
-        function = call.function.replace("AVG", "SUM")
         total = self._add(
-            replace(call, function=function, args=(Case(((_TAKEN, back),), value.type, value),))
+            replace(call, function=function.total, args=(Case(((_TAKEN, back),), value.type, value),))
         )
         counted = self.count(Aggregate("COUNT", call.args, call.where))
-        type_ = "DOUBLE" if of_average else "BIGINT" if whole else total.type
-        result = Call("/", (Cast(total, "DOUBLE"), counted), "DOUBLE") if of_average else Cast(total, type_)
+        type_ = "DOUBLE" if function.is_mean else "BIGINT" if whole else total.type
+        mean = Call("/", (Cast(total, "DOUBLE"), counted), "DOUBLE")
+        result = mean if function.is_mean else Cast(total, type_)
         return Case(((Call(">", (counted, _ZERO), "BOOLEAN"), result),), type_)
 
     def count(self, call: Aggregate) -> Expr:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from thalweg.expr.nodes import Cast, Column, Expr, Literal
 from thalweg.expr.typing import InferenceError, Typing
-from thalweg.model.aggregates import AGGREGATES
+from thalweg.model.aggregates import AGGREGATES, ALL_ROWS
 from thalweg.model.nesting import RESULT_TIME
 from thalweg.model.query import ORDERED, PASSING, Aggregate, ColumnRef, Output, Query, QueryInput, Term
 from thalweg.model.running import LAG, LEAD, ROWS, Frame, Running, RunningCall
@@ -260,7 +260,7 @@ class _Calls:
         if (name := _name(inner)) in (LAG, LEAD):
             return self._neighbour(node, name)
         if _is_row_number(inner):
-            return RunningCall(Aggregate("COUNT_ROWS"), Frame(ROWS)), "BIGINT"
+            return RunningCall(ALL_ROWS, Frame(ROWS)), "BIGINT"
         if node.args.get("spec") is None and self.ties:
             hint = "write ROWS UNBOUNDED PRECEDING, or leave the second ORDER BY out"
             raise source.at(node, "without a frame rows go by the event time alone", hint)
