@@ -189,8 +189,6 @@ SAFE: Templates = {
     "FACTORIAL": {
         1: "CASE WHEN {0} BETWEEN 0 AND 20 THEN CAST(factorial(CAST({0} AS INTEGER)) AS BIGINT) END"
     },
-    "DAYNAME": {1: "strftime({0}, '%a')"},
-    "MONTHNAME": {1: "strftime({0}, '%b')"},
     **TEXTS,
 }
 FALLIBLE: Templates = {
@@ -233,6 +231,8 @@ FALLIBLE: Templates = {
     "TO_DATE": {1: "TRY_CAST(try_strptime({0}, {p}) AS DATE)"},
     "TO_TIMESTAMP": {1: "try_strptime({0}, {p})"},
     "DATE_FORMAT": {1: "strftime({0}, {p})"},
+    "DAYNAME": {1: "strftime({0}, '%a')"},
+    "MONTHNAME": {1: "strftime({0}, '%b')"},
     "UNIX_SECONDS": {1: _FLOORED},
     "UNIX_TIMESTAMP": {1: "(TRY(epoch_us({0})) // 1000000)"},
     "UNIX_MILLIS": {1: "epoch_ms(TRY(date_trunc('milliseconds', {0})))"},

@@ -33,9 +33,12 @@ def write_cast(cast: Cast) -> Piece:
 
 def sayable(value: Expr) -> str:
     """A value as it can become a text: a time before or after those that the engine can say is NULL, as the statement would end with it."""
-    if value.type != "TIMESTAMP":
-        return value.sql
-    return shared(f"CASE WHEN {{0}} BETWEEN {_FIRST} AND {_LAST} THEN {{0}} END".format, value.sql)
+    return shared(sayable_time, value.sql) if value.type == "TIMESTAMP" else value.sql
+
+
+def sayable_time(sql: str) -> str:
+    """The same of a time that is named."""
+    return f"CASE WHEN {sql} BETWEEN {_FIRST} AND {_LAST} THEN {sql} END"
 
 
 def timestamp_of(seconds: str, type_: str) -> str:

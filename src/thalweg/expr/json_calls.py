@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
-from thalweg.expr.casts import timestamp_of, write_cast
+from thalweg.expr.casts import sayable_time, timestamp_of, write_cast
 from thalweg.expr.nested import element_of, entry_of, fields_of, is_nested
 from thalweg.expr.nodes import Call, Cast, Column
 from thalweg.expr.pieces import Piece
@@ -147,7 +147,8 @@ def _text(value: str, type_: str, depth: int) -> str:
         texts = f"list_transform({value}, lambda {it}: coalesce({_text(it, element, depth + 1)}, 'null'))"
         return f"('[' || array_to_string({texts}, ',') || ']')"
     if (entry := entry_of(type_)) is not None:
-        key, its = f"CAST({it}.key AS VARCHAR)", _text(f"{it}.value", entry[1], depth + 1)
+        said = f"{it}.key" if entry[0] != "TIMESTAMP" else sayable_time(f"{it}.key")
+        key, its = f"CAST({said} AS VARCHAR)", _text(f"{it}.value", entry[1], depth + 1)
         pair = f"CAST(to_json({key}) AS VARCHAR) || ':' || coalesce({its}, 'null')"
         return f"('{{' || array_to_string(list_transform(map_entries({value}), lambda {it}: {pair}), ',') || '}}')"
     if fields := fields_of(type_):
@@ -169,7 +170,7 @@ def _leaf_text(value: str, type_: str) -> str:
         )
         return f"CASE WHEN {value} IS NULL THEN NULL WHEN isfinite({value}) THEN CAST({value} AS VARCHAR) {named} END"
     if type_ == "TIMESTAMP":
-        return f"strftime({value}, '\"%Y-%m-%dT%H:%M:%S.%gZ\"')"
+        return f"strftime({sayable_time(value)}, '\"%Y-%m-%dT%H:%M:%S.%gZ\"')"
     return f"('\"' || CAST({value} AS VARCHAR) || '\"')" if type_ == "DATE" else f"CAST({value} AS VARCHAR)"
 
 

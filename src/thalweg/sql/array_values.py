@@ -12,14 +12,14 @@ from thalweg.expr.nodes import NULL, Call, Cast, Expr, Variable
 from thalweg.expr.types import family
 from thalweg.sql.builder import Builder, unwrapped
 from thalweg.sql.calls import CallNode, Special, need_integer
+from thalweg.sql.nested_values import no_array
 
 
 def _array(call: CallNode, index: int = 0) -> Expr:
     """An argument that must be an array."""
     tree = call.builder.tree(call.args[index])
     if element_of(tree.type) is None:
-        what = f"{call.name} takes an ARRAY here, not {spark_type(tree.type)}"
-        raise call.builder.source.at(call.args[index], what)
+        raise no_array(call, index, tree.type)
     return tree
 
 
@@ -86,7 +86,9 @@ def _flatten(call: CallNode) -> Expr:
     inner = element_of(array.type) or ""
     if element_of(inner) is None:
         what = f"{call.name} takes an ARRAY of ARRAYs, not {spark_type(array.type)}"
-        raise call.builder.source.at(call.args[0], what)
+        raise call.builder.source.at(
+            call.args[0], what, "give one of arrays, such as ARRAY(ARRAY(1), ARRAY(2))"
+        )
     return Call("FLATTEN", (array,), inner)
 
 
@@ -106,7 +108,7 @@ def _entries(call: CallNode) -> Expr:
     entry = entry_of(tree.type)
     if entry is None:
         what = f"{call.name} takes a MAP here, not {spark_type(tree.type)}"
-        raise call.builder.source.at(call.args[0], what)
+        raise call.builder.source.at(call.args[0], what, "give a column of that type, or make one: MAP(...)")
     pair = struct_type([("key", entry[0]), ("value", entry[1])])
     return Call("MAP_ENTRIES", (tree,), array_type(pair))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from thalweg.errors import SqlError
 from thalweg.expr.nested import (
     array_type,
     element_of,
@@ -83,11 +84,16 @@ def _array(call: CallNode, index: int = 0) -> str:
     type_ = call.builder.type(call.args[index])
     element = element_of(type_)
     if element is None:
-        said = f"{call.name} takes an ARRAY here, not {spark_type(type_)}"
-        raise call.builder.source.at(
-            call.args[index], said, "give a column of that type, or make one: ARRAY(...)"
-        )
+        raise no_array(call, index, type_)
     return element
+
+
+def no_array(call: CallNode, index: int, type_: str) -> SqlError:
+    """An argument that must be an array is of another type."""
+    said = f"{call.name} takes an ARRAY here, not {spark_type(type_)}"
+    return call.builder.source.at(
+        call.args[index], said, "give a column of that type, or make one: ARRAY(...)"
+    )
 
 
 def _map(call: CallNode) -> tuple[str, str]:

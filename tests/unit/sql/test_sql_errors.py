@@ -149,7 +149,7 @@ BAD = [
     ("SELECT auction FROM bid UNION ALL SELECT auction FROM bid EXCEPT SELECT 1 FROM bid", "EXCEPT is not supported", "EXCEPT", "write a condition"),
     ("SELECT auction FROM bid UNION ALL SELECT auction, price FROM bid", "the parts of this UNION ALL have 1 and 2 columns", "SELECT auction, price FROM bid", "show as many"),
     ("SELECT auction FROM bid UNION ALL SELECT auction, price FROM bid AS b", "the parts of this UNION ALL have 1 and 2 columns", "SELECT auction, price FROM bid AS b", "show as many"),
-    ("SELECT auction, price FROM bid UNION ALL SELECT 1, channel FROM bid", "column 2 of this UNION ALL is BIGINT and VARCHAR", "channel", "CAST one of them"),
+    ("SELECT auction, price FROM bid UNION ALL SELECT 1, channel FROM bid", "column 2 of this UNION ALL is BIGINT and STRING", "channel", "CAST one of them"),
     ("SELECT auction FROM bid UNION ALL SELECT price FROM bid ORDER BY 1", "ORDER BY is not supported", "ORDER BY 1", "results are a stream"),
     (f"(SELECT auction FROM bid {W})", "a subquery is not supported here", f"(SELECT auction FROM bid {W})", "write a plain SELECT"),
     (f"SELECT (SELECT 1) FROM bid {W}", "a subquery is not supported", "(SELECT 1)", None),
