@@ -116,4 +116,8 @@ def outcome_of(text: str) -> Outcome:
 
 
 def _run(data: dict[str, Any]) -> Run:
-    return Run(**{**data, "windows": tuple(Window(**w) for w in data["windows"])})
+    return Run(**{**data, "windows": tuple(map(_window, data["windows"]))})
+
+
+def _window(data: dict[str, Any]) -> Window:
+    return Window(**{**data, "edges": tuple(map(tuple, data["edges"]))})
