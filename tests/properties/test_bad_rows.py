@@ -152,6 +152,7 @@ def check(
             engine.restart()
         engine.batch(taken)
         batch += 1
+    engine.stop()
     for query in engine.queries:
         compare(engine.results(query), reference(query, engine.streams[0], [table(good)]), 1e-9, 1e-9)
     counts = engine.runner.manifest.streams["s"]

@@ -212,6 +212,7 @@ def test_a_directory_made_anew_has_nothing_of_the_old_one(tmp_path: Path) -> Non
         for query in engine.queries:
             assert isinstance(query, Query)
             compare(engine.results(query), reference(query, engine.streams[0], tables))
+        engine.stop()
         shutil.rmtree(tmp_path / "run")
         shutil.rmtree(tmp_path / "in")
 

@@ -84,6 +84,7 @@ def test_flipped_bits(tmp_path: Path) -> None:
         if i == 4:
             engine.restart()
         feed(engine, tmp_path, batch)
+    engine.stop()
     run, copy, found = tmp_path / "run", tmp_path / "copy", dict.fromkeys(KINDS, 0)
     shutil.copytree(run, copy)
     expected = go_on(tmp_path, engine.done, batches[-1])

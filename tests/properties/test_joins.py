@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import shutil
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -86,8 +86,8 @@ def check_case(
     switches: dict[int, Forced],
     exchange: str = "always",
 ) -> None:
-    root = Path(tempfile.mkdtemp())
-    try:
+    with ExitStack() as after:
+        root = Path(after.enter_context(tempfile.TemporaryDirectory()))
         bound = bind_statements(case.sql(root / "in"))
         for name, rows in case.relations.items():
             (root / "in").mkdir(exist_ok=True)
@@ -97,6 +97,7 @@ def check_case(
         engine = LocalEngine(
             root / "run", streams, queries, planner, partitions[0], relations=relations, exchange=exchange
         )
+        after.callback(engine.stop)
         for i, batch in enumerate(case.batches):
             if i in restarts:
                 engine.restart(partitions[i % len(partitions)])
@@ -112,8 +113,6 @@ def check_case(
             assert engine.runner.manifest.queries[query.name].late == late_rows_of_join(
                 query, bound.streams, case.batches
             )
-    finally:
-        shutil.rmtree(root)
 
 
 @given(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,8 +32,8 @@ def check_case(
     switches: dict[int, str],
     exchange: str = "always",
 ) -> None:
-    root = Path(tempfile.mkdtemp())
-    try:
+    with ExitStack() as after:
+        root = Path(after.enter_context(tempfile.TemporaryDirectory()))
         bound = bind_text(case.sql, directory=root / "in")
         streams, queries = tuple(bound.streams.values()), tuple(bound.queries.values())
         paths = [
@@ -47,6 +47,7 @@ def check_case(
             partitions[0],
             exchange=exchange,
         )
+        after.callback(engine.stop)
         for i in range(max(map(len, paths))):
             if i in restarts:
                 engine.restart(partitions[i % len(partitions)])
@@ -59,8 +60,6 @@ def check_case(
             compare(engine.results(query), reference(query, stream, batches), 1e-6, 1e-6)
             assert engine.runner.manifest.queries[query.name].late == late_rows_of(query, stream, batches)
             assert engine.runner.manifest.streams[stream.name].late == late_rows(stream, batches)
-    finally:
-        shutil.rmtree(root)
 
 
 steps = hs.sets(hs.integers(1, 6))

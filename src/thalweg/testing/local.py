@@ -78,8 +78,14 @@ class LocalEngine:
 
     def restart(self, partitions: int | None = None) -> None:
         """Forget everything that is not on disk."""
+        self.stop()
         self.partitions = partitions or self.partitions
         self._runner = None
+
+    def stop(self) -> None:
+        """Wait until what is found out beside the batches is on disk, as a session does that stops."""
+        if self._runner is not None:
+            self._runner.chronicle.settle()
 
     @property
     def runner(self) -> Runner:
