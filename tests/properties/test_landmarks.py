@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import PLANS, Run, live_through, rows
+from test_mixed_workloads import Run, live_through, rows, usual
 
 MET = "FROM s [UNBOUNDED], r [UNBOUNDED] WHERE s.k = r.k"
 SELECTS = (
@@ -47,21 +47,17 @@ asked = hs.one_of(selects, forgetting)
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "twice", "drop", "plan", "sharing", "restart"])):
+    match what := draw(
+        hs.sampled_from(["", "create", "create", "twice", "drop", "plan", "sharing", "restart"])
+    ):
         case "create" if len(run.live) < 5:
             run.create(*draw(asked))
         case "twice" if len(run.live) < 4:
             select = draw(asked)
             run.create(*select)
             run.create(*select)
-        case "drop" if run.live:
-            run.drop(draw(hs.sampled_from(run.live)))
-        case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS[:2])))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case _:
+            usual(draw, run, what)
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))

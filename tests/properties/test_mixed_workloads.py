@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -116,19 +116,32 @@ selects = hs.builds(lambda text, n: text.format(n=n), hs.sampled_from(SELECTS), 
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "twice", "drop", "plan", "evaluate", "restart"])):
+    match what := draw(
+        hs.sampled_from(["", "create", "create", "twice", "drop", "plan", "evaluate", "restart"])
+    ):
         case "create" if len(run.live) < 6:
             run.create(draw(selects))
         case "twice" if len(run.live) < 5:
             select = draw(selects)
             run.create(select)
             run.create(select)
+        case _:
+            usual(draw, run, what, PLANS)
+
+
+def usual(draw: Any, run: Run, what: str, plans: Sequence[str] = PLANS[:2]) -> None:
+    """What a user does between two batches, whatever is asked."""
+    match what:
         case "drop" if run.live:
             run.drop(draw(hs.sampled_from(run.live)))
         case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS)))
+            run.session.set("plan.early_aggregation", draw(hs.sampled_from(plans)))
         case "evaluate":
             run.session.set("plan.evaluate", draw(hs.sampled_from(EVALUATIONS)))
+        case "windows":
+            run.session.set("plan.windows", draw(hs.sampled_from(["best", "naive", "shared", "paper"])))
+        case "sharing":
+            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
         case "restart" if run.fed:
             run.restart(draw(hs.sampled_from([1, 2, 3])))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import EVALUATIONS, PLANS, Run, live_through, rows
+from test_mixed_workloads import Run, live_through, rows, usual
 
 COUNTS = "SELECT k, window_end, COUNT(*) AS n, MAX(v) AS high FROM s GROUP BY k, {w}"
 WINDOWS = (
@@ -65,23 +65,18 @@ def _filled(outer: str, inner: str, window: str, length: int) -> str:
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(
+    match what := draw(
         hs.sampled_from(["", "create", "create", "over", "drop", "plan", "evaluate", "sharing", "restart"])
     ):
         case "create" if len(run.live) < 5:
             run.create(draw(nested_selects()))
         case "over" if len(run.live) < 5:
             over_another(draw, run)
-        case "drop" if droppable(run):
-            run.drop(draw(hs.sampled_from(droppable(run))))
-        case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS[:2])))
-        case "evaluate":
-            run.session.set("plan.evaluate", draw(hs.sampled_from(EVALUATIONS)))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case "drop":
+            if names := droppable(run):
+                run.drop(draw(hs.sampled_from(names)))
+        case _:
+            usual(draw, run, what)
 
 
 def over_another(draw: Any, run: Run) -> None:

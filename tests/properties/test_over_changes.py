@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import PLANS, SECOND, Run, live_through, rows
+from test_mixed_workloads import SECOND, Run, live_through, rows, usual
 
 FORMS: dict[str, tuple[int, int, int]] = {
     "SELECT c, AVG(final) AS mean, COUNT(*) AS n, SUM(final) AS total"
@@ -55,17 +55,11 @@ def asked(form: str) -> str:
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "drop", "plan", "sharing", "restart"])):
+    match what := draw(hs.sampled_from(["", "create", "create", "drop", "plan", "sharing", "restart"])):
         case "create" if len(run.live) < 4:
             run.create(asked(draw(hs.sampled_from(sorted(FORMS)))))
-        case "drop" if run.live:
-            run.drop(draw(hs.sampled_from(run.live)))
-        case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS[:2])))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case _:
+            usual(draw, run, what)
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))

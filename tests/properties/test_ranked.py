@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import EVALUATIONS, PLANS, Run, live_through, rows
 from test_mixed_workloads import SELECTS as OTHERS
+from test_mixed_workloads import Run, live_through, rows, usual
 
 FLINK = "SELECT * FROM (SELECT *, {f}() OVER (PARTITION BY window_start, window_end{k} ORDER BY {o}) AS rn FROM {t}) WHERE {b}"
 TABLES = (
@@ -61,7 +61,7 @@ def ranked_selects(draw: Any) -> str:
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(
+    match what := draw(
         hs.sampled_from(
             ["", "create", "create", "other", "drop", "sharing", "windows", "plan", "evaluate", "restart"]
         )
@@ -70,18 +70,8 @@ def change(draw: Any, run: Run) -> None:
             run.create(draw(ranked_selects()))
         case "other" if len(run.live) < 5:
             run.create(draw(hs.sampled_from(OTHERS)).format(n=2))
-        case "drop" if run.live:
-            run.drop(draw(hs.sampled_from(run.live)))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "windows":
-            run.session.set("plan.windows", draw(hs.sampled_from(["best", "naive", "shared", "paper"])))
-        case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS[:2])))
-        case "evaluate":
-            run.session.set("plan.evaluate", draw(hs.sampled_from(EVALUATIONS)))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case _:
+            usual(draw, run, what)
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))

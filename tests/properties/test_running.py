@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 from test_mixed_workloads import SELECTS as OTHERS
-from test_mixed_workloads import Run, live_through, rows
+from test_mixed_workloads import Run, live_through, rows, usual
 
 FRAMES = (
     "",
@@ -73,17 +73,13 @@ def running_selects(draw: Any) -> str:
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "other", "drop", "sharing", "restart"])):
+    match what := draw(hs.sampled_from(["", "create", "create", "other", "drop", "sharing", "restart"])):
         case "create" if len(run.live) < 5:
             run.create(draw(running_selects()))
         case "other" if len(run.live) < 5:
             run.create(draw(hs.sampled_from(OTHERS)).format(n=2))
-        case "drop" if run.live:
-            run.drop(draw(hs.sampled_from(run.live)))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case _:
+            usual(draw, run, what)
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import Run, live_through, rows
+from test_mixed_workloads import Run, live_through, rows, usual
 
 from thalweg.errors import UsageError
 from thalweg.testing.lifetimes import reference_of
@@ -68,19 +68,15 @@ selects = hs.builds(lambda text, g: text.replace("{g}", g), hs.sampled_from(_for
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "late", "create", "create", "drop", "windows", "sharing", "restart"])):
+    match what := draw(
+        hs.sampled_from(["", "late", "create", "create", "drop", "windows", "sharing", "restart"])
+    ):
         case "late" if run.fed:
             run.feed({"s": rows(Random(len(run.fed)), draw(hs.integers(-3, 9)), 6)})
         case "create" if len(run.live) < 5:
             run.create(draw(selects))
-        case "drop" if run.live:
-            run.drop(draw(hs.sampled_from(run.live)))
-        case "windows":
-            run.session.set("plan.windows", draw(hs.sampled_from(["naive", "best"])))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case _:
+            usual(draw, run, what)
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import PLANS, Run, live_through, rows
+from test_mixed_workloads import Run, live_through, rows, usual
 
 from thalweg.testing.comparison import compare
 
@@ -38,21 +38,17 @@ selects = hs.builds(lambda text, n: text.format(n=n), hs.sampled_from(SELECTS), 
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "twice", "drop", "plan", "sharing", "restart"])):
+    match what := draw(
+        hs.sampled_from(["", "create", "create", "twice", "drop", "plan", "sharing", "restart"])
+    ):
         case "create" if len(run.live) < 5:
             run.create(draw(selects))
         case "twice" if len(run.live) < 4:
             select = draw(selects)
             run.create(select)
             run.create(select)
-        case "drop" if run.live:
-            run.drop(draw(hs.sampled_from(run.live)))
-        case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS[:2])))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case _:
+            usual(draw, run, what)
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from test_mixed_workloads import EVALUATIONS, PLANS, Run, live_through, rows
+from test_mixed_workloads import Run, live_through, rows, usual
 
 PARTS = (
     "SELECT k, v, at FROM s",
@@ -57,19 +57,13 @@ def filled(over: str, parts: list[str], n: int) -> str:
 
 def change(draw: Any, run: Run) -> None:
     """Something that a user does between two batches."""
-    match draw(hs.sampled_from(["", "create", "create", "drop", "plan", "evaluate", "sharing", "restart"])):
+    match what := draw(
+        hs.sampled_from(["", "create", "create", "drop", "plan", "evaluate", "sharing", "restart"])
+    ):
         case "create" if len(run.live) < 5:
             run.create(draw(unions()))
-        case "drop" if run.live:
-            run.drop(draw(hs.sampled_from(run.live)))
-        case "plan":
-            run.session.set("plan.early_aggregation", draw(hs.sampled_from(PLANS[:2])))
-        case "evaluate":
-            run.session.set("plan.evaluate", draw(hs.sampled_from(EVALUATIONS)))
-        case "sharing":
-            run.session.set("plan.sharing", draw(hs.sampled_from(["best", "all", "off"])))
-        case "restart" if run.fed:
-            run.restart(draw(hs.sampled_from([1, 2, 3])))
+        case _:
+            usual(draw, run, what)
 
 
 @given(data=hs.data(), seed=hs.integers(0, 10**6))
