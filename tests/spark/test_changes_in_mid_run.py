@@ -17,7 +17,10 @@ import pytest
 from support import COLUMNS, QUERIES, batches, check, put, session_on, stream_sql
 
 from thalweg import DataError, Session, UsageError
+from thalweg.engine.ahead import Ahead
 from thalweg.engine.pace import QUICK, SLOW
+from thalweg.engine.workload import Workload
+from thalweg.optimizer.workload import Planner
 from thalweg.testing.comparison import compare
 from thalweg.testing.reference import reference
 
@@ -210,6 +213,25 @@ def test_iterables_declared_while_batches_run(spark: Any, tmp_path: Path) -> Non
         session.handle("of_s").results(),
         reference(session.handle("of_s").query, session.catalog.streams["s"], batches()),
     )
+
+
+def test_a_stream_is_read_once_it_is_planned(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = Ahead._chosen
+
+    def slowly(self: Ahead, workload: Workload) -> Planner:
+        time.sleep(4 if len(workload.streams) > 1 else 0)
+        return chosen(self, workload)
+
+    monkeypatch.setattr(Ahead, "_chosen", slowly)
+    (tmp_path / "in").mkdir()
+    session = session_on(spark, tmp_path, stream_sql(tmp_path / "in", name="r") + COUNT.format("r"))
+    session.start()
+    session.stream("s", iter(batches()), columns=COLUMNS, time="at", watermark="2 seconds")
+    session.sql(COUNT.format("s"))
+    eventually(lambda: done(session, "s") == 240, session)
+    session.stop()
 
 
 def test_silence_makes_spark_look_less_often_and_data_more_often_again(spark: Any, tmp_path: Path) -> None:

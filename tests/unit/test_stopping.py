@@ -43,7 +43,7 @@ class Running:
 
 def test_a_batch_that_begins_while_the_run_stops_gives_way() -> None:
     runner = Running()
-    streaming = Streaming(runner, tuple, lambda streams: None, lambda: None)  # type: ignore[arg-type]
+    streaming = Streaming(runner, tuple, lambda streams: None, lambda: None, lambda: None)  # type: ignore[arg-type]
     streaming._query = query = Query(streaming)
     streaming.stop()
     assert [type(m) for m in query.met] == [Stopping, bool] and query.met[1] is False

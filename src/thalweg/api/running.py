@@ -118,7 +118,7 @@ class Running:
                 else {"processingTime": f"{workload.config.trigger} seconds"}
             )
             _ = self.spark
-            streaming = Streaming(runner, lambda: self._workload.streams, self._chunks, self._followed)
+            streaming = Streaming(runner, self._wanted, self._chunks, self.settle, self._followed)
             streaming.start(self.directory.checkpoint, trigger)
             began(self.directory.root)
             self._streaming = streaming
@@ -190,6 +190,11 @@ class Running:
         """Wait until what was offered last is planned."""
         if self._ahead is not None:
             self._ahead.settle()
+
+    def _wanted(self) -> Streams:
+        """The streams to read, all of which have been offered to the planner."""
+        with self._offering:
+            return self._workload.streams
 
     def _followed(self) -> None:
         """What is no more read needs no plan."""

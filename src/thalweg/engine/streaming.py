@@ -25,8 +25,9 @@ Streams = tuple[Stream, ...]
 class Streaming:
     """One run of a runner, from its start to its stop.
 
-    `streams` says what is to be read; where that has changed, `follow` starts Spark's query anew between two batches. `reading` is what
-    it reads now, and `followed` is called when that is another.
+    `streams` says what is to be read; where that has changed, `follow` starts Spark's query anew between two batches, once `settled` has
+    returned: then it is planned, as a batch must know the streams of its rows. `reading` is what it reads now, and `followed` is called
+    when that is another.
     """
 
     def __init__(
@@ -34,9 +35,11 @@ class Streaming:
         runner: Runner,
         streams: Callable[[], Streams],
         chunks: Callable[[Streams], Any],
+        settled: Callable[[], None],
         followed: Callable[[], None],
     ) -> None:
-        self._runner, self._streams, self._chunks, self._followed = runner, streams, chunks, followed
+        self._runner, self._streams, self._chunks = runner, streams, chunks
+        self._settled, self._followed = settled, followed
         self._query: Any = None
         self._turn = threading.RLock()
         self._number, self._changing = 0, False
@@ -48,11 +51,11 @@ class Streaming:
     def start(self, checkpoint: Path, trigger: dict[str, Any]) -> None:
         """Start it; Spark keeps what it has read under `checkpoint`."""
         self._checkpoint, self._trigger = checkpoint, trigger
-        with self._turn:
-            self._begin()
-
-    def _begin(self) -> None:
         streams = self._streams()
+        with self._turn:
+            self._begin(streams)
+
+    def _begin(self, streams: Streams) -> None:
         try:
             writer = self._chunks(streams).writeStream.foreachBatch(partial(self._batch, self._number))
             self._query = (
@@ -123,14 +126,16 @@ class Streaming:
         self._following.ask()
 
     def _follow(self) -> None:
+        streams = self._streams()
+        self._settled()
         with self._turn:
-            if self._runner.stopping or not self.is_active or self._streams() in ((), self.reading):
+            if self._runner.stopping or not self.is_active or streams in ((), self.reading):
                 return
             self._changing = True
             try:
                 self._number += 1
                 self._end()
-                self._begin()
+                self._begin(streams)
             except Exception as e:
                 self._runner.failure = e
             finally:
