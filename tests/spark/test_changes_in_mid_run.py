@@ -232,6 +232,10 @@ def test_a_stream_is_read_once_it_is_planned(
     session.sql(COUNT.format("s"))
     eventually(lambda: done(session, "s") == 240, session)
     session.stop()
+    compare(
+        session.handle("of_s").results(),
+        reference(session.handle("of_s").query, session.catalog.streams["s"], batches()),
+    )
 
 
 def test_silence_makes_spark_look_less_often_and_data_more_often_again(spark: Any, tmp_path: Path) -> None:
